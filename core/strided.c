@@ -20,7 +20,6 @@
 #include "kernel/kernel.h"
 #include "op/create/copy_clone_to.h"
 #include "op/device/device.h"
-#include "op/print/format_tensor.h"
 #include "fuse/device/device_loop.h"
 #include "grad/autocast/autocast.h"
 #include "grad/record/derivatives.h"

@@ -3,10 +3,8 @@
 
 #include "strided.h"
 
-#include "fuse/jit/jit_compile.h"
 #include "fuse/schedule/elementwise_op.h"
 #include "fuse/schedule/compile_cache.h"
-#include "fuse/reduce/reduction_op.h"
 #include "iter/loop_report.h"
 
 /* -- Tracing -------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 
 #include "base/threads.h"
-#include "iter/dry_run.h"
 #include "iter/plan.h"
 #include "op/create/copy_clone_to.h"
 

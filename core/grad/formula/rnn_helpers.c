@@ -1,7 +1,6 @@
 /* The derivative of a recurrent layer.
  */
 
-#include "grad/engine/engine.h"
 #include "grad/formula/helpers.h"
 
 enum { GRADS = 3, INPUTS = 5 };

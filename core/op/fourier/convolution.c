@@ -10,7 +10,6 @@
 #include "base/threads.h"
 #include "kernel/fft/fft.h"
 #include "kernel/kernel.h"
-#include "op/fourier/long_lines.h"
 
 enum { LINE = 64 /* bytes of a cache line */ };
 

@@ -7,7 +7,6 @@
 
 #include "base/status.h"
 #include "op/fourier/convolution.h"
-#include "op/fourier/long_lines.h"
 
 enum {
   SLOTS = 64,

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "os/mapped_memory.h"
-#include "base/text.h"
 #include "op/create/factory.h"
 #include "op/elementwise/pointwise.h"
 #include "op/lazy/lazy.h"
