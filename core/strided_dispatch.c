@@ -8,14 +8,10 @@
 
 #include "os/cpu.h"
 #include "base/call_limits.h"
-#include "base/text.h"
 #include "dispatch/dispatch.h"
-#include "dispatch/watch.h"
 #include "fuse/schedule/elementwise_op.h"
-#include "grad/autocast/autocast.h"
 #include "op/row/op.h"
 #include "op/row/scripted.h"
-#include "op/table/register.h"
 
 /* -- Operators ------------------------------------------------------------ */
 
@@ -191,22 +187,13 @@ st_status st_implement(const char *name, const char *key,
   return st__impl(name, k, kernel, out);
 }
 
-/* Links a prepared registration. On success *out gets it; on failure it is
- * discarded. */
-static st_status link_prepared(st_registration *r, st_registration **out) {
-  const st_status status = st__link(&r, 1, NULL, 0);
-  if (status != ST_OK) st__discard(&r);
-  else if (out) *out = r;
-  return status;
-}
-
 st_status st_implement_fallback(const char *key, const st_kernel *kernel,
                                 st_registration **out) {
   st_registration *r;
   st_key k;
   ST_TRY(find_key(key, &k));
   ST_TRY(st__prepare_fallback(k, kernel, 0, false, &r));
-  return link_prepared(r, out);
+  return st__link_one(r, out);
 }
 
 st_status st_listen(void (*fn)(void *ctx, const st_op *op, bool is_defined),
@@ -214,7 +201,7 @@ st_status st_listen(void (*fn)(void *ctx, const st_op *op, bool is_defined),
   const st_listener l = {fn, ctx};
   st_registration *r;
   ST_TRY(st__prepare_listener(&l, &r));
-  return link_prepared(r, out);
+  return st__link_one(r, out);
 }
 
 /* -- Libraries ------------------------------------------------------------ */

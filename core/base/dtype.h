@@ -31,6 +31,10 @@ static inline bool st__is_complex(st_dtype d) { return st_dtype_is_complex(d); }
 static inline bool st__is_floating(st_dtype d) {
   return st_dtype_is_floating(d);
 }
+/* Floating point or complex dtypes. */
+static inline bool st__is_inexact(st_dtype d) {
+  return st_dtype_is_floating(d) || st_dtype_is_complex(d);
+}
 static inline bool st__is_unsigned(st_dtype d) {
   return st_dtype_is_unsigned(d);
 }

@@ -62,6 +62,9 @@ st_status st__prepare_listener(const st_listener *l, st_registration **out);
 /* Links all of regs and unregisters all of drop, or does nothing. */
 st_status st__link(st_registration *const *regs, int n,
                    st_registration *const *drop, int ndrop);
+/* Links a prepared registration, which *out gets unless it is NULL, or discards
+ * it. */
+st_status st__link_one(st_registration *r, st_registration **out);
 /* The two halves of st__link, for callers that must record the link before
  * listeners run, which may register more. st__notify must follow each
  * st__link_silent that succeeds. */

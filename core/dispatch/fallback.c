@@ -31,14 +31,10 @@ st_status st__run_mode(const st_call *call, const st_value *args,
  * gradient is lost: if gradients are not recorded, or if no result has a
  * differentiable dtype. */
 
-static bool is_differentiable(st_dtype d) {
-  return st__is_floating(d) || st__is_complex(d);
-}
-
 static bool carries_gradient(const st_value *v) {
   const st_tensors all = st__tensors_in(v);
   for (uint32_t i = 0; i < all.n; i++) {
-    if (all.p[i] && is_differentiable(all.p[i]->dtype)) return true;
+    if (all.p[i] && st__is_inexact(all.p[i]->dtype)) return true;
   }
   return false;
 }

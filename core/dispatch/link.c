@@ -481,7 +481,7 @@ void st_registration_release(st_registration **r) {
 
 /* -- Single registrations ------------------------------------------------- */
 
-static st_status link_prepared(st_registration *r, st_registration **out) {
+st_status st__link_one(st_registration *r, st_registration **out) {
   const st_status status = st__link(&r, 1, NULL, 0);
   if (status != ST_OK) st__discard(&r);
   else if (out) *out = r;
@@ -491,7 +491,7 @@ static st_status link_prepared(st_registration *r, st_registration **out) {
 st_status st__def(const st_definition *d, int flags, st_registration **out) {
   st_registration *r;
   ST_TRY(st__prepare_definition(d, flags, &r));
-  return link_prepared(r, out);
+  return st__link_one(r, out);
 }
 
 /* Under the mutex. */
@@ -523,7 +523,7 @@ st_status st__impl(const char *name, st_key key, const st_kernel *kernel,
   st_registration *r;
   ST_TRY(st__prepare_kernel(name, key, kernel, 0, &r));
   r->is_of_library = true;
-  return link_prepared(r, out);
+  return st__link_one(r, out);
 }
 
 /* Under the mutex. */

@@ -330,9 +330,7 @@ st_status st__clone_if_overlapping(const st_tensor *out, const st_tensor *t,
   if (st__overlap(out, t) != ST_OVERLAP_NO) {
     return st__clone(t, ST_DTYPE_NONE, ST_FORMAT_PRESERVE, own);
   }
-  *own = (st_tensor *)(uintptr_t)t;
-  st__tensor_retain(*own);
-  return ST_OK;
+  return st__give(t, own);
 }
 
 st_status st__contiguous(const st_tensor *t, st_format format,
@@ -344,7 +342,5 @@ st_status st__contiguous(const st_tensor *t, st_format format,
   if (!st__is_contiguous_in(t, format)) {
     return st__clone(t, ST_DTYPE_NONE, format, out);
   }
-  *out = (st_tensor *)(uintptr_t)t;
-  st__tensor_retain(*out);
-  return ST_OK;
+  return st__give(t, out);
 }

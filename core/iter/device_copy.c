@@ -55,10 +55,7 @@ static st_status new_mirror(const st_tensor *t, st_tensor **out) {
 /* t itself (retained) on the CPU, else a mirror, with its elements if `reads`.
  */
 static st_status mirror_of(st_tensor *t, bool reads, st_tensor **out) {
-  if (!st__is_privateuse(t)) {
-    st__tensor_retain(*out = t);
-    return ST_OK;
-  }
+  if (!st__is_privateuse(t)) return st__give(t, out);
   ST_TRY(new_mirror(t, out));
   const st_status status = reads ? read_mirror(t, *out) : ST_OK;
   if (status != ST_OK) st__tensor_release(out);

@@ -91,6 +91,10 @@ typedef struct st_iter_operand {
                            dtype: data points here, tensor is unchanged */
 } st_iter_operand;
 
+static inline bool st__is_inline_scalar(const st_iter_operand *op) {
+  return op->data == (const char *)op->scalar;
+}
+
 typedef struct st_iter {
   uint32_t flags;
   int noperands, noutputs, ndim;

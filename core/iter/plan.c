@@ -160,13 +160,9 @@ static void add_operands(st_iter *it, const st_plan_config *c) {
   }
 }
 
-static bool is_inline_scalar(const st_iter_operand *op) {
-  return op->data == (const char *)op->scalar;
-}
-
 /* On the meta device too: a storage has bounds even if it has no bytes. */
 static void init_location(const st_iter_operand *op, location *at) {
-  if (is_inline_scalar(op)) {
+  if (st__is_inline_scalar(op)) {
     *at = (location){NULL, 0, op->target};
     return;
   }
@@ -275,7 +271,7 @@ void st__plan_operand(const st_plan *p, int i, st_plan_operand *out) {
     .numel = op->tensor->numel,
     .is_output = op->is_output, .is_read_write = op->is_read_write,
     .is_resized = op->will_resize,
-    .is_temporary = op->original != NULL || is_inline_scalar(op)};
+    .is_temporary = op->original != NULL || st__is_inline_scalar(op)};
   bounds(p, i, &out->low, &out->high);
 }
 

@@ -12,17 +12,13 @@
 
 /* -- Copies --------------------------------------------------------------- */
 
-static bool is_inline_scalar(const st_iter_operand *op) {
-  return op->data == (const char *)op->scalar;
-}
-
 static int64_t *rebased(const int64_t *p, const int64_t *from, int64_t *to) {
   return to + (p - from);
 }
 
 static void copy_operand(const st_iter_operand *from, st_iter_operand *to) {
   *to = *from;
-  if (is_inline_scalar(from)) to->data = (char *)to->scalar;
+  if (st__is_inline_scalar(from)) to->data = (char *)to->scalar;
 }
 
 /* A copy owns its operands, whether or not the original does. */

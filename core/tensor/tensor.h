@@ -336,6 +336,12 @@ st_status st__tensor_unstrided(st_storage *storage, st_dtype dtype,
 
 void st__tensor_retain(st_tensor *t);
 void st__tensor_release(st_tensor **t); /* nulls *t; NULL is fine */
+/* self, as a result. */
+static inline st_status st__give(const st_tensor *self, st_tensor **out) {
+  *out = (st_tensor *)(uintptr_t)self;
+  st__tensor_retain(*out);
+  return ST_OK;
+}
 
 /* Note [Operands of running calls]
  * A kernel checks its arguments, then uses their sizes and addresses; between

@@ -73,6 +73,11 @@ static inline st_value st__of_value(st_value v) { return v; }
 static inline bool st__is_none(const st_value *v) {
   return v->tag == ST_TAG_NONE;
 }
+static inline bool st__is_number(const st_value *v) {
+  return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
+         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX ||
+         v->tag == ST_TAG_UINT;
+}
 /* The tensor, borrowed; NULL if v is no tensor. */
 static inline st_tensor *st__to_tensor(const st_value *v) {
   return v->tag == ST_TAG_TENSOR ? v->u.tensor : NULL;

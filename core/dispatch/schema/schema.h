@@ -34,6 +34,13 @@ static inline bool st__is_one_tensor(const st_arg *a) {
   return a->type == ST_TYPE_TENSOR && !a->list && !a->optional &&
          !a->is_alias;
 }
+/* True if each of several results has a name. */
+static inline bool st__can_have_out(const st_schema *s) {
+  for (int i = 0; i < s->nrets; i++) {
+    if (s->nrets > 1 && !*s->rets[i].name) return false;
+  }
+  return true;
+}
 static inline bool st__returns_views(const st_schema *s) {
   return s->nrets > 0 && s->rets[0].is_alias;
 }

@@ -11,7 +11,6 @@
 #include "fuse/schedule/elementwise_op.h"
 #include "grad/record/derivatives.h"
 #include "iter/loop_report.h"
-#include "op/table/register.h"
 
 /* -- Lifetime ------------------------------------------------------------- */
 
@@ -159,13 +158,10 @@ static st_promotion with_init(st_dtype d, st_scalar init) {
     init = st__scalar_int(0);
   }
   const st_dtype s = st__scalar_dtype(init);
-  const bool is_inexact = st__is_complex(d) || st__is_floating(d);
   if (st__is_complex(s) && st__is_floating(d)) {
     return st__promote(d, ST_COMPLEX64);
   }
-  if (st__is_complex(s) || st__is_floating(s)) {
-    return (st_promotion){is_inexact ? d : s};
-  }
+  if (st__is_inexact(s)) return (st_promotion){st__is_inexact(d) ? d : s};
   return (st_promotion){d == ST_BOOL ? s : d};
 }
 
@@ -426,20 +422,13 @@ static st_status check_pointwise(const st_graph *g) {
 
 /* -- Registration --------------------------------------------------------- */
 
-static bool has_out(const st_schema *s) {
-  for (int i = 0; i < s->nrets; i++) {
-    if (s->nrets > 1 && !*s->rets[i].name) return false;
-  }
-  return true;
-}
-
 static st_status define(st_library *part, const st_schema *s,
                         const char *schema, st_reducer *r,
                         const st_custom_reduction *f) {
   char out[128] = "out", name[256];
   if (*s->overload) snprintf(out, sizeof out, "%s_out", s->overload);
   const st_structured d = {
-    .schema = schema, .out = has_out(s) ? out : NULL, .meta = meta,
+    .schema = schema, .out = st__can_have_out(s) ? out : NULL, .meta = meta,
     .impl = impl, .ctx = r, .free_ctx = release, .doc = f->doc,
     .debug = f->debug};
   const st_derivative derivative = {.backward = st__reducer_backward,

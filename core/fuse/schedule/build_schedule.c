@@ -58,7 +58,7 @@ static void find_depends(const st_scheduler *b, uint32_t *depends) {
     }
     for (int v = c->result; v < c->result + c->nresults; v++) {
       const st_dtype d = b->r->values[v].fake->dtype;
-      all[p->graph_id[v]] = st__is_floating(d) || st__is_complex(d) ? bits : 0;
+      all[p->graph_id[v]] = st__is_inexact(d) ? bits : 0;
     }
   }
   for (int i = 0; i < p->nout; i++) depends[i] = all[p->graph_id[p->out[i]]];

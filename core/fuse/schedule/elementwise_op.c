@@ -265,13 +265,6 @@ static st_status derive(st_library *lib, const char *name,
 
 /* -- Registration --------------------------------------------------------- */
 
-static bool has_out(const st_schema *s) {
-  for (int i = 0; i < s->nrets; i++) {
-    if (s->nrets > 1 && !*s->rets[i].name) return false;
-  }
-  return true;
-}
-
 static bool has_inplace(const st_schema *s) {
   return s->nrets == 1 && s->nargs > 0 &&
          s->args[0].type == ST_TYPE_TENSOR && !s->args[0].kwarg_only;
@@ -352,8 +345,8 @@ st_status st__library_elementwise(st_library *lib, const char *schema,
   if (*s->overload) snprintf(out, sizeof out, "%s_out", s->overload);
   const st_structured d = {
     .schema = schema, .inplace = has_inplace(s),
-    .out = has_out(s) ? out : NULL, .meta = meta, .impl = impl, .ctx = f,
-    .free_ctx = st__compiled_release, .doc = doc, .debug = debug,
+    .out = st__can_have_out(s) ? out : NULL, .meta = meta, .impl = impl,
+    .ctx = f, .free_ctx = st__compiled_release, .doc = doc, .debug = debug,
     .tags = ST_OPTAG_POINTWISE };
   f->schema = s;
   status = define_all(lib, s, &d, f);

@@ -236,7 +236,7 @@ static bool is_beside_floats(const run *r, const st_graph_node *n) {
       const int at = a->kind == ST_NODE_ARG_TENSOR ? a->at : a->list[k];
       if (at < 0) continue;
       const st_dtype d = r->tensors[at]->dtype;
-      if (st__is_floating(d) || st__is_complex(d)) return true;
+      if (st__is_inexact(d)) return true;
     }
   }
   return false;

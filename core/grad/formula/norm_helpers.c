@@ -39,10 +39,6 @@ static st_tensor *filled(st_op_scope *c, const st_tensor *t,
   return filled_with(c, t, mask, st__of_int(value));
 }
 
-static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
-  return ST_APPLY(c, ST_OP_eq_Scalar, t, 0);
-}
-
 static st_tensor *either(st_op_scope *c, const st_tensor *a,
                          const st_tensor *b) {
   return st__apply2(c, ST_OP_logical_or, a, b);
@@ -161,8 +157,9 @@ static st_tensor *limit_at_zero(st_op_scope *c, const st_tensor *grad,
     ? slope_of(c, grad, norm) : st__requires_grad(grad)
     ? NULL : st__apply1(c, ST_OP_zeros_like, norm);
   if (!slope) return NULL;
-  const st_tensor *both = st__apply2(c, ST_OP_logical_and, is_zero(c, norm),
-                                     is_zero(c, grad));
+  const st_tensor *both = st__apply2(c, ST_OP_logical_and,
+                                     st__equals_0(c, norm),
+                                     st__equals_0(c, grad));
   *known = st__apply2(c, ST_OP_logical_and, both,
                       st__apply1(c, ST_OP_isfinite, slope));
   return filled(c, slope, st__apply1(c, ST_OP_logical_not, *known), 0);
@@ -177,7 +174,7 @@ ST_HELPER_FN(st__help_half_over) {
   const st_tensor *limit = limit_at_zero(&c, grad, r, &known);
   const st_tensor *over = known ? filled(&c, r, known, 1) : r;
   st_tensor *half = filled(&c, ratio(&c, grad, st__scaled(&c, over, 2)),
-                           is_zero(&c, r), 0);
+                           st__equals_0(&c, r), 0);
   if (limit) half = st__plus(&c, half, st__scaled(&c, limit, 0.5));
   return st__scope_return(&c, half, out);
 }
@@ -214,7 +211,7 @@ static st_tensor *infinite_norm(st_op_scope *c, const norm *a) {
 
 /* grad self / result, 0 or the limit of that where the result is 0. */
 static st_tensor *euclidean_norm(st_op_scope *c, const norm *a) {
-  const st_tensor *zero = is_zero(c, a->result);
+  const st_tensor *zero = st__equals_0(c, a->result);
   if (!st__tls().grad) {
     /* grad / result may leave the range of the dtype. */
     return st__mul(c, filled(c, a->grad, zero, 0),
@@ -253,7 +250,7 @@ static st_tensor *power_of_quotient(st_op_scope *c, const st_tensor *size,
                                     const st_tensor *none) {
   if (p < 0) {
     const st_tensor *r = ratio(c, result, filled(c, size, none, 1));
-    none = either(c, none, is_zero(c, st__apply1(c, ST_OP_detach, r)));
+    none = either(c, none, st__equals_0(c, st__apply1(c, ST_OP_detach, r)));
     return filled(c, power_of(c, filled(c, r, none, 1), 1 - p), none, 0);
   }
   const st_tensor *q = ratio(c, size, result);
@@ -264,11 +261,11 @@ static st_tensor *power_of_quotient(st_op_scope *c, const st_tensor *size,
 /* grad * sgn(self) (|self| / result)^(p - 1), 0 where it is undefined. */
 static st_tensor *finite_norm(st_op_scope *c, const norm *a) {
   const double p = a->p;
-  const st_tensor *zero = is_zero(c, a->result), *none = zero;
+  const st_tensor *zero = st__equals_0(c, a->result), *none = zero;
   const st_tensor *result = filled(c, a->result, zero, 1);
   const st_tensor *direction = st__apply1(c, ST_OP_sgn, a->self);
   const st_tensor *size = st__apply1(c, ST_OP_abs, a->self);
-  if (p < 1) none = either(c, zero, is_zero(c, size));
+  if (p < 1) none = either(c, zero, st__equals_0(c, size));
   const st_tensor *power =
     p > 0 && p < 1
     ? filled(c, product_of_powers(c, filled(c, size, none, 1), result, p),

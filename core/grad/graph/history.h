@@ -54,8 +54,7 @@ st_status st__share_version(const st_tensor *from, st_tensor *to);
 /* -- Queries -------------------------------------------------------------- */
 
 static inline bool st__is_differentiable(const st_tensor *t) {
-  return st__is_floating(t->dtype) ||
-         st__is_complex(t->dtype);
+  return st__is_inexact(t->dtype);
 }
 /* True also for a view whose base began to require a gradient later. */
 static inline bool st__requires_grad(const st_tensor *t) {

@@ -124,12 +124,6 @@ static st_status read_name(frame *f, const st_expr *t, st_helper_arg *out) {
 
 /* -- Arithmetic ----------------------------------------------------------- */
 
-static bool is_number(const st_value *v) {
-  return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
-         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX ||
-         v->tag == ST_TAG_UINT;
-}
-
 static st_status bad_operand(const frame *f) {
   return st__fail(ST_BAD_TYPE, "%s: an operand in the derivative is neither a "
                   "tensor nor a number", f->rec->node.name);
@@ -176,34 +170,15 @@ static st_scalar arithmetic(int op, st_scalar x, st_scalar y) {
                           : op == '*' ? a * b : a / b);
 }
 
-static st_op_id tensor_overload(int op) {
-  switch (op) {
-    case '+': return ST_OP_add_Tensor;
-    case '-': return ST_OP_sub_Tensor;
-    case '*': return ST_OP_mul_Tensor;
-    case '/': return ST_OP_div_Tensor;
-    case '<': return ST_OP_lt_Tensor;
-    case '>': return ST_OP_gt_Tensor;
-    case 'l': return ST_OP_le_Tensor;
-    case 'g': return ST_OP_ge_Tensor;
-    case '=': return ST_OP_eq_Tensor;
-    default: return ST_OP_ne_Tensor;
-  }
-}
-
-static st_op_id scalar_overload(int op) {
-  switch (op) {
-    case '+': return ST_OP_add_Scalar;
-    case '-': return ST_OP_sub_Scalar;
-    case '*': return ST_OP_mul_Scalar;
-    case '/': return ST_OP_div_Scalar;
-    case '<': return ST_OP_lt_Scalar;
-    case '>': return ST_OP_gt_Scalar;
-    case 'l': return ST_OP_le_Scalar;
-    case 'g': return ST_OP_ge_Scalar;
-    case '=': return ST_OP_eq_Scalar;
-    default: return ST_OP_ne_Scalar;
-  }
+/* The operator of an operation on a tensor, and a tensor or a number. */
+static st_op_id overload(int op, bool is_number) {
+  static const struct { char op; st_op_id tensor, number; } rows[] = {
+#define ROW(op, name) {op, ST_OP_##name##_Tensor, ST_OP_##name##_Scalar}
+    ROW('+', add), ROW('-', sub), ROW('*', mul), ROW('/', div), ROW('<', lt),
+    ROW('>', gt), ROW('l', le), ROW('g', ge), ROW('=', eq), ROW('!', ne)};
+  int i = 0;
+  while (rows[i].op != op) i++;
+  return is_number ? rows[i].number : rows[i].tensor;
 }
 
 /* scalar op tensor, by an operator that takes the tensor first. */
@@ -214,7 +189,7 @@ static st_status reversed(frame *f, int op, const st_value *number,
   const char *mirror = strchr(from, op);
   if (op == '-') return call(f, ST_OP_rsub_Scalar, 2, args, out);
   if (op != '/') {
-    return call(f, scalar_overload(mirror ? to[mirror - from] : op), 2, args,
+    return call(f, overload(mirror ? to[mirror - from] : op, true), 2, args,
                 out);
   }
   ST_TRY(call(f, ST_OP_reciprocal, 1, args, out));
@@ -248,11 +223,11 @@ static st_status binary(frame *f, const st_expr *t, st_helper_arg *out) {
   const st_value args[] = {a.value, b.value};
   const bool first = a.value.tag == ST_TAG_TENSOR,
              second = b.value.tag == ST_TAG_TENSOR;
-  if ((!first && !is_number(&a.value)) || (!second && !is_number(&b.value))) {
+  if ((!first && !st__is_number(&a.value)) ||
+      (!second && !st__is_number(&b.value))) {
     return bad_operand(f);
   }
-  if (first && second) return call(f, tensor_overload(t->op), 2, args, out);
-  if (first) return call(f, scalar_overload(t->op), 2, args, out);
+  if (first) return call(f, overload(t->op, !second), 2, args, out);
   if (second) return reversed(f, t->op, &a.value, &b.value, out);
   return keep_scalar(f, arithmetic(t->op, st__scalar_of(&a.value),
                                    st__scalar_of(&b.value)), out);
@@ -264,7 +239,7 @@ static st_status negative(frame *f, const st_expr *t, st_helper_arg *out) {
   if (a.value.tag == ST_TAG_TENSOR) {
     return call(f, ST_OP_neg, 1, &a.value, out);
   }
-  if (!is_number(&a.value)) return bad_operand(f);
+  if (!st__is_number(&a.value)) return bad_operand(f);
   return keep_scalar(f, arithmetic('-', st__scalar_int(0),
                                    st__scalar_of(&a.value)), out);
 }
@@ -274,7 +249,7 @@ static st_status choice(frame *f, const st_expr *t, st_helper_arg *out) {
   ST_TRY(evaluate(f, t->children[0], &c));
   const bool is_text = c.value.tag == ST_TAG_STRING;
   const bool is_none = c.value.tag == ST_TAG_NONE;
-  if (!is_text && !is_none && !is_number(&c.value)) return bad_operand(f);
+  if (!is_text && !is_none && !st__is_number(&c.value)) return bad_operand(f);
   const bool yes = is_text ||
                    (!is_none && real_of(st__scalar_of(&c.value)) != 0);
   return evaluate(f, t->children[yes ? 1 : 2], out);

@@ -28,6 +28,17 @@ static inline int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
+static inline int64_t line_end(int64_t bytes) {
+  return ceil_div(bytes, 64) * 64;
+}
+
+/* Takes the last of `n` places from *unit. */
+static inline int64_t take(int64_t *unit, int64_t n) {
+  const int64_t at = *unit % n;
+  *unit /= n;
+  return at;
+}
+
 static inline int64_t st__conv_shift(const st_conv_axis *x, int64_t tap) {
   return floor_div(x->origin + tap * x->dilation, x->stride);
 }

@@ -73,10 +73,6 @@ typedef struct gradient {
   int shares;
 } gradient;
 
-static int64_t line_end(int64_t bytes) {
-  return ceil_div(bytes, 64) * 64;
-}
-
 static int64_t lanes_of(int64_t channels, int64_t size) {
   return line_end(channels * size) / size;
 }
@@ -280,13 +276,6 @@ static void add_piece(const gradient *g, int64_t piece, const band *b,
                      (char *)(uintptr_t)(g->by_rows ? with : from) + at};
     g->loop(data, g->by_rows ? by_rows : by_image, wide, g->left, &ctx);
   }
-}
-
-/* Takes the last of `n` places from *unit. */
-static int64_t take(int64_t *unit, int64_t n) {
-  const int64_t at = *unit % n;
-  *unit /= n;
-  return at;
 }
 
 static band band_of(const gradient *g, int64_t i) {

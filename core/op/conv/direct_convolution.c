@@ -301,13 +301,6 @@ static st_status run_band(const direct *c, const band *b, const band *last) {
   return ST_OK;
 }
 
-/* Takes the last of `n` places from *unit. */
-static int64_t take(int64_t *unit, int64_t n) {
-  const int64_t at = *unit % n;
-  *unit /= n;
-  return at;
-}
-
 static void run_units(const direct *c, int share, int64_t begin, int64_t end) {
   band b = {.buffer = c->scratch + share * (c->image + c->sums)};
   band last = {.rows = -1};
@@ -336,10 +329,6 @@ static void run_shares(void *ctx, int64_t begin, int64_t end) {
 }
 
 /* -- Running -------------------------------------------------------------- */
-
-static int64_t line_end(int64_t bytes) {
-  return ceil_div(bytes, 64) * 64;
-}
 
 /* False if a buffer's size would overflow: more than any machine has. */
 static bool fits_memory(const direct *c) {

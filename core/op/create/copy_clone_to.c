@@ -341,11 +341,7 @@ fail:
 
 /* A tensor argument, retained, or a scalar as a wrapped 0-dim tensor. */
 static st_status operand(const st_value *v, st_tensor **out) {
-  if (v->tag == ST_TAG_TENSOR) {
-    *out = v->u.tensor;
-    st__tensor_retain(*out);
-    return ST_OK;
-  }
+  if (v->tag == ST_TAG_TENSOR) return st__give(v->u.tensor, out);
   const st_scalar s = st__scalar_of(v);
   return st__tensor_from_scalar(s, st__scalar_dtype(s), true, out);
 }

@@ -56,9 +56,7 @@ static st_status read_dims(const st_tensor *t, st_ints dims, norm *n) {
 }
 
 static st_status check_floats(const st_tensor *t) {
-  const st_dtype d = t->dtype;
-  return st__is_floating(d) || st__is_complex(d) ? ST_OK
-                                                 : st__no_kernel_for(d);
+  return st__is_inexact(t->dtype) ? ST_OK : st__no_kernel_for(t->dtype);
 }
 
 /* The greatest, or least, values along dims; norms are not negative, so the

@@ -38,7 +38,7 @@ ST_BOXED(st__box_isclose) {
   const double relative = st__to_float(&rtol, 0);
   const double absolute = st__to_float(&atol, 0);
   const st_dtype d = self->dtype;
-  const bool inexact = st__is_floating(d) || st__is_complex(d);
+  const bool inexact = st__is_inexact(d);
   st_op_scope c = {.status = check_close(self, other, relative, absolute)};
   st_tensor *close = st__apply2(&c, ST_OP_eq_Tensor, self, other);
   if (equal_nan && inexact) {

@@ -135,12 +135,6 @@ st_status st__build_pointwise(st_run *r, uint32_t flags, st_inputs *in,
 
 /* -- Kernels -------------------------------------------------------------- */
 
-static bool is_scalar(const st_value *v) {
-  return v->tag == ST_TAG_INT || v->tag == ST_TAG_FLOAT ||
-         v->tag == ST_TAG_BOOL || v->tag == ST_TAG_COMPLEX ||
-         v->tag == ST_TAG_UINT;
-}
-
 void st__get_scalars(const st_run *r, st_params *k) {
   const st_arg *args = r->call->schema->args;
   const int n = count_args(r);
@@ -152,7 +146,7 @@ void st__get_scalars(const st_run *r, st_params *k) {
       continue;
     }
     ST_ASSERT(at < (int)(sizeof k->s / sizeof *k->s));
-    if (is_scalar(&r->args[i])) k->s[at] = st__scalar_of(&r->args[i]);
+    if (st__is_number(&r->args[i])) k->s[at] = st__scalar_of(&r->args[i]);
     at++;
   }
 }
@@ -161,7 +155,7 @@ st_status st__check_scalars(const st_run *r) {
   const st_arg *args = r->call->schema->args;
   const int n = count_args(r);
   for (int i = 0; i < n; i++) {
-    if (args[i].type == ST_TYPE_SCALAR && is_scalar(&r->args[i]) &&
+    if (args[i].type == ST_TYPE_SCALAR && st__is_number(&r->args[i]) &&
         !st__is_scalar_operand(&args[i])) {
       ST_TRY(st__check_scalar_arg(r, i, r->it.common_dtype));
     }

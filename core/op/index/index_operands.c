@@ -16,11 +16,7 @@ st_status st__as_indices(const st_tensor *index, const st_tensor *self,
   if (index->device != self->device) {
     return st__fail(ST_BAD_VALUE, "index is on another device than self");
   }
-  if (index->dtype == ST_INT64) {
-    *out = (st_tensor *)(uintptr_t)index;
-    st__tensor_retain(*out);
-    return ST_OK;
-  }
+  if (index->dtype == ST_INT64) return st__give(index, out);
   if (int32_too && index->dtype == ST_INT32) {
     return st__clone(index, ST_INT64, ST_FORMAT_PRESERVE, out);
   }

@@ -128,8 +128,7 @@ static st_status count(const st_run *r, const st_tensor *t, st_tensor **out) {
 
 static st_status divide(const st_tensor *sum, const st_tensor *n,
                         st_tensor **out) {
-  const bool is_exact = st__is_floating(sum->dtype) ||
-                        st__is_complex(sum->dtype);
+  const bool is_exact = st__is_inexact(sum->dtype);
   const st_value args[] = {st__of_tensor(sum), st__of_tensor(n),
                            st__of_text("floor")};
   return is_exact ? st__invoke1(ST_OP_div_Tensor, 2, args, out)

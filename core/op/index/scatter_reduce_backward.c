@@ -46,10 +46,6 @@ static st_tensor *fill(st_op_scope *c, const st_tensor *t,
   return ST_APPLY(c, ST_OP_masked_fill_Scalar, t, mask, value);
 }
 
-static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
-  return ST_APPLY(c, ST_OP_eq_Scalar, t, 0);
-}
-
 /* -- Derivatives by kind -------------------------------------------------- */
 
 static gradients of_sum(st_op_scope *c, const scatter_args *m) {
@@ -101,9 +97,9 @@ static st_tensor *unique_zeros(st_op_scope *c, const scatter_args *m,
 /* The product of the other factors is the result divided by a factor; where
  * the factor is 0, the product is computed again with 1 in its place. */
 static gradients of_product(st_op_scope *c, const scatter_args *m) {
-  const st_tensor *self_one = fill(c, m->self, is_zero(c, m->self), 1);
+  const st_tensor *self_one = fill(c, m->self, st__equals_0(c, m->self), 1);
   const st_tensor *rest = st__div(c, reduce(c, m, self_one, m->src), self_one);
-  const st_tensor *zero = is_zero(c, m->src);
+  const st_tensor *zero = st__equals_0(c, m->src);
   const st_tensor *unique = unique_zeros(c, m, zero);
   const st_tensor *without = reduce(c, m, m->self,
                                     fill(c, m->src, unique, 1));

@@ -208,9 +208,7 @@ st_status st__as_columns(const st_tensor *t, int ndim, const int64_t *sizes,
   st__column_strides(ndim, sizes, strides);
   if (st__has_sizes(t, ndim, sizes) &&
       st__same_dims(ndim, t->strides, strides)) {
-    *out = (st_tensor *)(uintptr_t)t;
-    st__tensor_retain(*out);
-    return ST_OK;
+    return st__give(t, out);
   }
   ST_TRY_FAIL(st__view_expand(t, ndim, sizes, &wide));
   ST_TRY_FAIL(st__new_columns(t->dtype, ndim, sizes, &made));

@@ -132,9 +132,7 @@ st_status st__resolve_lazy(const st_tensor *t, st_tensor **out) {
   const st_value arg = st__of_tensor(t);
   if (st__is_zero(t)) return expand_zero(t, out);
   if (st__is_lazy(t)) return st__invoke1(ST_OP_clone, 1, &arg, out);
-  *out = arg.u.tensor;
-  st__tensor_retain(*out);
-  return ST_OK;
+  return st__give(t, out);
 }
 
 /* -- The fallback --------------------------------------------------------- */

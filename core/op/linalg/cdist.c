@@ -261,10 +261,6 @@ ST_BOXED(st__box_cdist) {
 
 /* -- Gradients of cdist --------------------------------------------------- */
 
-static st_tensor *is_zero(st_op_scope *c, const st_tensor *t) {
-  return ST_APPLY(c, ST_OP_eq_Scalar, t, 0);
-}
-
 /* t with 1 where mask is true. */
 static st_tensor *with_ones(st_op_scope *c, const st_tensor *t,
                             const st_tensor *mask) {
@@ -272,13 +268,14 @@ static st_tensor *with_ones(st_op_scope *c, const st_tensor *t,
 }
 
 static st_tensor *without_zeros(st_op_scope *c, const st_tensor *t) {
-  return with_ones(c, t, is_zero(c, t));
+  return with_ones(c, t, st__equals_0(c, t));
 }
 
 /* grad / dist, 0 where the distance is 0. */
 static st_tensor *per_distance(st_op_scope *c, const st_tensor *grad,
                                const st_tensor *dist) {
-  return without(c, st__div(c, grad, without_zeros(c, dist)), is_zero(c, dist));
+  return without(c, st__div(c, grad, without_zeros(c, dist)),
+                 st__equals_0(c, dist));
 }
 
 /* sgn(d) (|d| / dist)^(p - 1), and 0 where d is 0. The quotient is formed
@@ -289,7 +286,7 @@ static st_tensor *powers(st_op_scope *c, const st_tensor *d,
   if (p == 1) return sign;
   const st_tensor *far =
     ST_APPLY(c, ST_OP_unsqueeze, without_zeros(c, dist), -1);
-  const st_tensor *is_none = is_zero(c, d);
+  const st_tensor *is_none = st__equals_0(c, d);
   d = st__div(c, st__apply1(c, ST_OP_abs, d), far);
   d = ST_APPLY(c, ST_OP_pow_Tensor_Scalar, with_ones(c, d, is_none),
                st__of_float(p - 1));

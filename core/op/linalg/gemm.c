@@ -326,9 +326,7 @@ static st_status with_lines(const st_tensor *t, st_tensor **out) {
   if (!has_lines(st__matrix_of(t))) {
     return st__clone(t, t->dtype, ST_FORMAT_CONTIGUOUS, out);
   }
-  *out = (st_tensor *)(uintptr_t)t;
-  st__tensor_retain(*out);
-  return ST_OK;
+  return st__give(t, out);
 }
 
 /* c is a row or a column; a row is the transposed matrix times a column. */

@@ -225,11 +225,9 @@ static const st_tensor *companion(st_op_scope *c, const st_tensor *p,
 /* Zeros behind the last coefficient are roots at 0. */
 ST_BOXED(st__box_roots) {
   ST_ARGS(TENSOR(p));
-  const bool is_inexact = st__is_floating(p->dtype) ||
-                          st__is_complex(p->dtype);
   int64_t ends[2] = {0, -1};
   st_op_scope c = {.status = check_vector(p, "p")};
-  if (!is_inexact) p = st__apply_to(&c, p, st__default_dtype());
+  if (!st__is_inexact(p->dtype)) p = st__apply_to(&c, p, st__default_dtype());
   if (st__scope_ok(&c)) find_ends(&c, p, ends);
   const int64_t n = ends[1] - ends[0];
   if (!st__scope_ok(&c)) return st__scope_return(&c, NULL, rets);

@@ -25,7 +25,7 @@ static st_tensor *without_end(st_op_scope *c, const st_tensor *t,
 /* The sorted elements of t once each: one of its NaNs, which are last. */
 static st_tensor *distinct(st_op_scope *c, const st_tensor *t) {
   st_tensor *elements = st__apply1(c, ST_OP_unique_values, t);
-  const bool has_nan = st__is_floating(t->dtype) || st__is_complex(t->dtype);
+  const bool has_nan = st__is_inexact(t->dtype);
   if (!has_nan || !st__scope_ok(c) || elements->numel < 2) return elements;
   const st_tensor *is_nan = st__apply2(c, ST_OP_ne_Tensor, elements, elements);
   const st_tensor *repeats = st__apply2(c, ST_OP_logical_and,

@@ -14,10 +14,8 @@ enum {
 };
 
 static st_status check_floating(const st_tensor *t) {
-  const st_dtype dtype = t->dtype;
   ST_TRY(st__check_cpu_or_meta(t));
-  return st__is_floating(dtype) || st__is_complex(dtype)
-       ? ST_OK : st__no_kernel_for(dtype);
+  return st__is_inexact(t->dtype) ? ST_OK : st__no_kernel_for(t->dtype);
 }
 
 /* -- uniform -------------------------------------------------------------- */

@@ -96,7 +96,7 @@ static st_tensor *gammas(st_op_scope *c, const st_tensor *self,
   return out;
 }
 
-static st_status check_floats(const st_tensor *self) {
+st_status st__check_floats(const st_tensor *self) {
   ST_TRY(st__check_cpu_or_meta(self));
   return st__is_floating(self->dtype) ? ST_OK : st__no_kernel_for(self->dtype);
 }
@@ -122,7 +122,7 @@ static double almost_one(st_dtype dtype) {
 ST_BOXED(st__box__standard_gamma) {
   ST_ARGS(TENSOR(self));
   st_op_scope c = {.n = 0};
-  ST_TRY(check_floats(self));
+  ST_TRY(st__check_floats(self));
   const bool wide = self->dtype == ST_FLOAT64;
   st_tensor *out = gammas(&c, self, st__next(&args),
                           wide ? gammas_f8 : gammas_f4);
@@ -134,7 +134,7 @@ ST_BOXED(st__box__standard_gamma) {
 ST_BOXED(st__box__sample_dirichlet) {
   ST_ARGS(TENSOR(self));
   st_op_scope c = {.n = 0};
-  ST_TRY(check_floats(self));
+  ST_TRY(st__check_floats(self));
   const st_tensor *x = gammas(&c, self, st__next(&args), gammas_f8);
   x = ST_APPLY(&c, ST_OP_clamp_min, x, st__of_float(DBL_MIN));
   st_tensor *out = st__div(

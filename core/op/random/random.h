@@ -163,6 +163,8 @@ typedef struct st_draw {
   st_dtype dtype;   /* to the dtype of the tensor */
 } st_draw;
 
+/* Refuses a tensor that is not of floats, on the CPU or Meta. */
+st_status st__check_floats(const st_tensor *self);
 /* Draws t's elements in memory order; does nothing for meta tensors. */
 st_status st__random_draw(st_tensor *t, const st_draw *d, st_generator *g);
 /* Those of an iterator of CPU tensors: an output and the draw's inputs. */

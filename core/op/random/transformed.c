@@ -22,14 +22,9 @@ static st_status fill_transformed(st_tensor *t, const st_value *generator,
   return st__random_draw(t, &d, st__generator_of(generator));
 }
 
-static st_status check_floating(const st_tensor *t) {
-  ST_TRY(st__check_cpu_or_meta(t));
-  return st__is_floating(t->dtype) ? ST_OK : st__no_kernel_for(t->dtype);
-}
-
 static st_status cauchy(st_tensor *self, double median, double sigma,
                         const st_value *generator) {
-  ST_TRY(check_floating(self));
+  ST_TRY(st__check_floats(self));
   if (!(sigma > 0)) {
     return st__fail(ST_BAD_VALUE, "sigma must be positive, it is %g", sigma);
   }
@@ -42,7 +37,7 @@ ST_TYPED_INPLACE(st__box_cauchy_, cauchy, (TENSOR, FLOAT, FLOAT, VALUE))
 
 static st_status exponential(st_tensor *self, double lambd,
                              const st_value *generator) {
-  ST_TRY(check_floating(self));
+  ST_TRY(st__check_floats(self));
   if (!(lambd > 0)) {
     return st__fail(ST_BAD_VALUE, "lambd must be positive, it is %g", lambd);
   }
@@ -71,7 +66,7 @@ ST_TYPED_INPLACE(st__box_geometric_, geometric, (TENSOR, FLOAT, VALUE))
 
 static st_status log_normal(st_tensor *self, double mean, double std,
                             st_generator *g) {
-  ST_TRY(check_floating(self));
+  ST_TRY(st__check_floats(self));
   if (!(std > 0)) {
     return st__fail(ST_BAD_VALUE, "std must be positive, it is %g", std);
   }

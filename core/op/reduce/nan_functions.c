@@ -11,12 +11,8 @@
 
 #include <math.h>
 
-static bool has_nan(st_dtype d) {
-  return st__is_floating(d) || st__is_complex(d);
-}
-
 static st_status check_float(const st_tensor *self) {
-  if (has_nan(self->dtype)) return ST_OK;
+  if (st__is_inexact(self->dtype)) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "self must have a floating point dtype, not %s",
                   st__dtype_name(self->dtype));
 }
@@ -24,7 +20,7 @@ static st_status check_float(const st_tensor *self) {
 /* self, with value where it is NaN; self itself if its dtype has no NaN. */
 static const st_tensor *replaced(st_op_scope *c, const st_tensor *self,
                                  double value) {
-  if (!has_nan(self->dtype)) return self;
+  if (!st__is_inexact(self->dtype)) return self;
   return ST_APPLY(c, ST_OP_where_ScalarSelf, st__apply1(c, ST_OP_isnan, self),
                   value, self);
 }
@@ -49,7 +45,7 @@ ST_BOXED(st__box_nanmean) {
   ST_ARGS(TENSOR(self), BOXED(dim), BOXED(keepdim));
   const st_dtype asked = st__next_dtype_or(&args, self->dtype);
   st_op_scope c = {.status = check_float(self)};
-  if (st__scope_ok(&c) && !has_nan(asked)) {
+  if (st__scope_ok(&c) && !st__is_inexact(asked)) {
     c.status = st__fail(ST_BAD_DTYPE, "the mean needs a floating point or "
                         "complex dtype, not %s", st__dtype_name(asked));
   }
@@ -122,7 +118,7 @@ ST_BOXED(st__box_nanstd) {
 /* NaN where every element of a slice is one, otherwise values. */
 static st_tensor *or_nan(st_op_scope *c, const st_tensor *self, st_value dim,
                          st_value keepdim, st_tensor *values) {
-  if (!st__scope_ok(c) || !has_nan(self->dtype)) return values;
+  if (!st__scope_ok(c) || !st__is_inexact(self->dtype)) return values;
   return ST_APPLY(c, ST_OP_where_ScalarSelf,
                   ST_APPLY(c, ST_OP_all_dims, st__apply1(c, ST_OP_isnan, self),
                            dim.len > 0 ? dim : st__none(), keepdim),
@@ -161,7 +157,7 @@ static st_status position(st_op_id plain, st_op_id extreme,
                           const st_value *args, st_value *rets) {
   const st_tensor *self = st__to_tensor(args);
   st_op_scope c = {.n = 0};
-  if (!has_nan(self->dtype) || self->numel == 0) {
+  if (!st__is_inexact(self->dtype) || self->numel == 0) {
     return st__invoke(plain, 4, args, rets);
   }
   return st__scope_return(&c,

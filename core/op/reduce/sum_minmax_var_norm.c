@@ -17,10 +17,6 @@ static st_dtype acc_dtype(st_dtype d) {
        : st__is_floating(d) ? ST_FLOAT64 : ST_INT64;
 }
 
-static bool is_inexact(st_dtype d) {
-  return st__is_floating(d) || st__is_complex(d);
-}
-
 /* The argument "dtype", or otherwise if it is absent. */
 static st_dtype dtype_arg(const st_run *r, st_dtype otherwise) {
   const st_value *dtype = st__named_arg(r, "dtype");
@@ -70,7 +66,7 @@ static st_reduce_pass sum_pass(st_kernel_id kernel, st_dtype acc) {
 
 static st_dtype sum_dtype(const st_run *r, st_dtype self) {
   if (r->given[0] && !st__named_arg(r, "dtype")) return dtype_of(r->given[0]);
-  return dtype_arg(r, is_inexact(self) ? self : ST_INT64);
+  return dtype_arg(r, st__is_inexact(self) ? self : ST_INT64);
 }
 
 st_status st__sum_meta(st_run *r) {
@@ -108,14 +104,14 @@ st_status st__mean_meta(st_run *r) {
   st_dims d;
   ST_TRY(st__get_dims(r, &d));
   const st_dtype dtype = sum_dtype(r, dtype_of(d.self));
-  if (!is_inexact(dtype_arg(r, dtype_of(d.self)))) {
+  if (!st__is_inexact(dtype_arg(r, dtype_of(d.self)))) {
     const st_dtype given = dtype_arg(r, dtype_of(d.self));
     return st__fail(ST_BAD_DTYPE, "the mean of %s needs a floating point or "
                     "complex dtype, such as {dtype = \"float32\"}%s",
                     st__dtype_name(given), given != ST_INT64 ? ""
                     : ": numbers without a fraction make int64");
   }
-  if (!is_inexact(dtype)) { /* out='s */
+  if (!st__is_inexact(dtype)) { /* out='s */
     ST_TRY(st__check_castable(dtype_arg(r, dtype_of(d.self)), r->given[0]));
   }
   return st__set_reduced(r, 0, &d, dtype);
@@ -259,7 +255,7 @@ static double get_correction(const st_run *r) {
 
 static st_status get_inexact_dims(const st_run *r, st_dims *d) {
   ST_TRY(st__get_dims(r, d));
-  if (is_inexact(dtype_of(d->self))) return ST_OK;
+  if (st__is_inexact(dtype_of(d->self))) return ST_OK;
   return st__fail(ST_BAD_DTYPE, "self must be floating point or complex, not "
                   "%s", st__dtype_name(dtype_of(d->self)));
 }
@@ -353,7 +349,7 @@ st_status st__norm_meta(st_run *r) {
   st_dims d;
   ST_TRY(get_inexact_dims(r, &d));
   const st_dtype self = dtype_of(d.self), dtype = dtype_arg(r, self);
-  if (!is_inexact(dtype) || st__promote(self, dtype).number != dtype ||
+  if (!st__is_inexact(dtype) || st__promote(self, dtype).number != dtype ||
       st__is_complex(self) != st__is_complex(dtype)) {
     return st__fail(ST_BAD_DTYPE, "dtype %s does not fit self, which is %s",
                     st__dtype_name(dtype), st__dtype_name(self));
@@ -408,7 +404,7 @@ st_status st__norm_impl(st_run *r) {
 
 /* Integers are converted to a floating point out='s dtype. */
 static st_dtype logsumexp_dtype(const st_run *r, st_dtype self) {
-  if (is_inexact(self)) return self;
+  if (st__is_inexact(self)) return self;
   return r->given[0] && st__is_floating(dtype_of(r->given[0]))
     ? dtype_of(r->given[0]) : st__default_dtype();
 }

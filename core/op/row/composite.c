@@ -71,6 +71,10 @@ st_tensor *st__shifted(st_op_scope *c, const st_tensor *a, double x) {
   return ST_APPLY(c, ST_OP_add_Scalar, a, x);
 }
 
+st_tensor *st__equals_0(st_op_scope *c, const st_tensor *a) {
+  return ST_APPLY(c, ST_OP_eq_Scalar, a, 0);
+}
+
 void st__apply_into(st_op_scope *c, st_op_id id, int n, const st_value *args) {
   st_value same;
   if (!st__scope_ok(c)) return;

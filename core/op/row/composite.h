@@ -67,7 +67,7 @@ st_tensor *st__apply1(st_op_scope *c, st_op_id id, const st_tensor *a);
 st_tensor *st__apply2(st_op_scope *c, st_op_id id, const st_tensor *a,
                       const st_tensor *b);
 /* The algebra of formulas: the adjoint of a; the product of matrices; a + b,
- * a - b, a b and a / b by elements; x a and a + x for a number x. */
+ * a - b, a b and a / b by elements; x a and a + x for a number x; a = 0. */
 st_tensor *st__adjoint(st_op_scope *c, const st_tensor *a);
 st_tensor *st__times(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 st_tensor *st__plus(st_op_scope *c, const st_tensor *a, const st_tensor *b);
@@ -76,6 +76,7 @@ st_tensor *st__mul(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 st_tensor *st__div(st_op_scope *c, const st_tensor *a, const st_tensor *b);
 st_tensor *st__scaled(st_op_scope *c, const st_tensor *a, double x);
 st_tensor *st__shifted(st_op_scope *c, const st_tensor *a, double x);
+st_tensor *st__equals_0(st_op_scope *c, const st_tensor *a);
 /* Calls the in-place variant, which writes the first argument. */
 #define ST_APPLY_INTO(c, id, ...) st__apply_into(c, id, ST_VALUES(__VA_ARGS__))
 void st__apply_into(st_op_scope *c, st_op_id id, int n, const st_value *args);

@@ -83,11 +83,4 @@ extern const st_callees st__operators;
     return ST_OK;                                             \
   }
 
-/* self, as a result. */
-static inline st_status st__give(const st_tensor *self, st_tensor **out) {
-  *out = (st_tensor *)(uintptr_t)self;
-  st__tensor_retain(*out);
-  return ST_OK;
-}
-
 #endif

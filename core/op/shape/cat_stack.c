@@ -182,16 +182,10 @@ static st_status unsqueeze(const st_tensor *t, int64_t dim,
   return st__invoke1(ST_OP_unsqueeze, ST_VALUES(t, dim), out);
 }
 
-static st_status retain(const st_tensor *t, st_tensor **out) {
-  *out = (st_tensor *)(uintptr_t)t;
-  st__tensor_retain(*out);
-  return ST_OK;
-}
-
 /* Adds dimensions until there are n. As in NumPy, a vector becomes a row, and
  * the third dimension of a matrix is the last one. */
 static st_status at_least(const st_tensor *t, int64_t n, st_tensor **out) {
-  if (t->ndim >= n) return retain(t, out);
+  if (t->ndim >= n) return st__give(t, out);
   st_tensor *more = NULL;
   ST_TRY(unsqueeze(t, t->ndim == 2 ? 2 : 0, &more));
   const st_status status =
@@ -205,7 +199,7 @@ static st_status at_least(const st_tensor *t, int64_t n, st_tensor **out) {
 static st_status as_columns(const st_tensor *t, int64_t dim,
                             st_tensor **out) {
   (void)dim;
-  if (t->ndim >= 2) return retain(t, out);
+  if (t->ndim >= 2) return st__give(t, out);
   return st__invoke1(ST_OP_reshape, ST_VALUES(t, ST_INTS(t->numel, 1)), out);
 }
 

@@ -34,14 +34,6 @@ typedef struct axis {
 
 /* -- Operators with scalars ----------------------------------------------- */
 
-static st_tensor *add_number(st_op_scope *c, const st_tensor *t, double x) {
-  return ST_APPLY(c, ST_OP_add_Scalar, t, x);
-}
-
-static st_tensor *mul_number(st_op_scope *c, const st_tensor *t, double x) {
-  return ST_APPLY(c, ST_OP_mul_Scalar, t, x);
-}
-
 /* x where mask is true, else t. */
 static st_tensor *choose(st_op_scope *c, const st_tensor *mask, double x,
                          const st_tensor *t) {
@@ -58,10 +50,10 @@ static st_tensor *coordinates(st_op_scope *c, const sampler *s, int d) {
   const st_tensor *grid = st__apply_attached_none(c, s->grid, s->grid);
   const st_tensor *x = st__apply_reshape(
     c, ST_APPLY(c, ST_OP_select_int, grid, -1, s->n - 1 - d), 3, sizes);
-  x = add_number(c, x, 1);
-  if (s->align_corners) return mul_number(c, mul_number(c, x, 0.5), size - 1);
-  x = add_number(c, mul_number(c, x, size), -1);
-  return mul_number(c, x, 0.5);
+  x = st__shifted(c, x, 1);
+  if (s->align_corners) return st__scaled(c, st__scaled(c, x, 0.5), size - 1);
+  x = st__shifted(c, st__scaled(c, x, size), -1);
+  return st__scaled(c, x, 0.5);
 }
 
 /* Clips x to the image. There is no gradient at its border and beyond. */
@@ -79,18 +71,18 @@ static st_tensor *reflected(st_op_scope *c, const sampler *s,
   if (span == 0) {
     return choose(c, ST_APPLY(c, ST_OP_ones_like, x, ST_BOOL), 0, x);
   }
-  const st_tensor *far = st__apply1(c, ST_OP_abs, add_number(c, x, -low));
+  const st_tensor *far = st__apply1(c, ST_OP_abs, st__shifted(c, x, -low));
   const st_tensor *rest = ST_APPLY(c, ST_OP_fmod_Scalar, far, span);
   const st_tensor *periods = st__apply1(
-    c, ST_OP_floor, mul_number(c, st__apply1(c, ST_OP_detach, far), 1 / span));
+    c, ST_OP_floor, st__scaled(c, st__apply1(c, ST_OP_detach, far), 1 / span));
   const st_tensor *odd =
     ST_APPLY(c, ST_OP_fmod_Scalar, periods, st__of_float(2));
-  const st_tensor *back = add_number(c, st__apply1(c, ST_OP_neg, rest), span);
-  return add_number(c,
-                    ST_APPLY(c, ST_OP_where_self,
-                             ST_APPLY(c, ST_OP_ne_Scalar, odd, st__of_float(0)),
-                             back, rest),
-                    low);
+  const st_tensor *back = st__shifted(c, st__apply1(c, ST_OP_neg, rest), span);
+  return st__shifted(c,
+                     ST_APPLY(c, ST_OP_where_self,
+                              ST_APPLY(c, ST_OP_ne_Scalar, odd,
+                                       st__of_float(0)), back, rest),
+                     low);
 }
 
 static st_tensor *bordered(st_op_scope *c, const sampler *s, st_tensor *x,
@@ -125,9 +117,9 @@ static void add_tap(st_op_scope *c, const sampler *s, const st_tensor *x, int d,
 
 /* ((p[0] x + p[1]) x + p[2]) x + p[3] */
 static st_tensor *cubic(st_op_scope *c, const st_tensor *x, const double *p) {
-  const st_tensor *y = add_number(c, mul_number(c, x, p[0]), p[1]);
-  y = add_number(c, st__mul(c, y, x), p[2]);
-  return add_number(c, st__mul(c, y, x), p[3]);
+  const st_tensor *y = st__shifted(c, st__scaled(c, x, p[0]), p[1]);
+  y = st__shifted(c, st__mul(c, y, x), p[2]);
+  return st__shifted(c, st__mul(c, y, x), p[3]);
 }
 
 /* The weight of tap k for a point at distance t after the index below it. */
@@ -139,7 +131,7 @@ static st_tensor *tap_weight(st_op_scope *c, const sampler *s,
   const bool behind = s->mode == BILINEAR ? k == 0 : k >= 2;
   const double more = s->mode == BILINEAR ? k == 0 : k == 3 ? 2 : k != 1;
   const st_tensor *x = behind ? st__apply1(&round, ST_OP_neg, t) : t;
-  st_tensor *weight = add_number(&round, x, more);
+  st_tensor *weight = st__shifted(&round, x, more);
   if (s->mode == BICUBIC) {
     weight = cubic(&round, weight, k == 1 || k == 2 ? near : far);
   }
@@ -171,7 +163,7 @@ static void find_around(st_op_scope *c, const sampler *s, int d,
   const st_tensor *t = st__minus(&round, x, first);
   for (int k = 0; k < taps; k++) {
     st_op_scope tap = {.status = round.status};
-    st_tensor *at = add_number(&tap, first, taps == 2 ? k : k - 1);
+    st_tensor *at = st__shifted(&tap, first, taps == 2 ? k : k - 1);
     if (s->mode == BICUBIC) at = bordered(&tap, s, at, d);
     at = st__scope_keep(&round, &tap, at);
     if (st__scope_ok(c)) c->status = round.status;
