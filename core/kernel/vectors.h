@@ -8,6 +8,7 @@
  *   WIDEN_u2(V, x)           converts ST_HALVES integers of 16 to 32 bits
  *   INDICES_f8(at)           loads indices of 32 bits, as an indices_f8
  *   LOOK_UP_f8(table, k)     of a table of 16 numbers, those at the indices
+ *   PICK_f4(x, k), PICK_f8   the elements of x at indices: the bits of k
  *   LOAD_2x16(p, q)          a vector of 32 bytes from 16 at p and at q,
  *   LOAD_4x16(p, q, r, s)    one of 64 bytes from 16 at each address,
  *   LOAD_2x32(p, q)          or from 32, where vectors are as wide

@@ -41,6 +41,17 @@ static inline v_f8 LOOK_UP_f8(const double *table, indices_f8 at) {
   return x;
 }
 
+static inline v_f4 PICK_f4(v_f4 x, v_f4 k) {
+  v_f4 y;
+  for (int i = 0; i < BYTES / 4; i++) y[i] = x[((v_i4)k)[i]];
+  return y;
+}
+static inline v_f8 PICK_f8(v_f8 x, v_f8 k) {
+  v_f8 y;
+  for (int i = 0; i < BYTES / 8; i++) y[i] = x[((v_i8)k)[i]];
+  return y;
+}
+
 typedef int64_t mask_f4, mask_f8; /* elements */
 #define MASK_f4(n) (n)
 #define MASK_f8(n) (n)

@@ -7,7 +7,9 @@
  * pieces. The vectors of rows that are left take all partial sums, over CHUNK
  * columns, while the next columns are fetched. In a narrow matrix all vectors
  * of rows do. If there are few rows and no gaps between the columns, a vector
- * holds elements of several columns.
+ * holds elements of several columns. In a large matrix all rows take turns in
+ * the registers, eight columns of one partial sum at a time, which is in memory
+ * meanwhile: columns are read from end to end.
  */
 
 #include "kernel/linalg/mv.h"
@@ -23,8 +25,12 @@
 
 enum { LINE = 64, VECTORS = LINE / BYTES, LINES = 8 / VECTORS };
 enum { CHUNK = 256, LARGE = 1 << 20 };
-enum { MOST_ADJACENT = 8 }; /* the most rows of adjacent columns */
-enum { FETCHED = 6 }; /* columns of a partial sum that are fetched before use */
+/* The most rows of adjacent columns, whose partial sums are in registers, or in
+ * memory: of LONG columns or more, if halves, of half as many. */
+enum { MOST_ADJACENT = 8, MOST_FEW = 64, LONG = 2048 };
+/* Bytes of a column, or columns of a partial sum, that are fetched before
+ * use. */
+enum { FETCHED = 512, FETCHED_COLUMNS = 6 };
 
 /* -- Halves --------------------------------------------------------------- */
 

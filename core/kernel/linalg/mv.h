@@ -17,6 +17,13 @@
 
 #include "abi/types.h"
 
-typedef struct st_mv_ctx { st_scalar alpha, beta; } st_mv_ctx;
+/* Bytes of partial sums of a row: 64, of complex numbers twice as many. */
+#define ST_MV_SUMS 128
+
+typedef struct st_mv_ctx {
+  st_scalar alpha, beta;
+  char *sums;   /* scratch for those of some rows of a matrix with adjacent */
+  int64_t rows; /* elements in columns, a multiple of 16; or NULL */
+} st_mv_ctx;
 
 #endif

@@ -338,74 +338,6 @@ static void N(sum_narrow)(N(sums) *sums, const columns *o) {
   else N(sum_vectors)(sums, o, LANES);
 }
 
-#if PARTS == 1 && !defined WIDEN && ST_VECTOR_BYTES >= 32
-/* -- Adjacent columns ----------------------------------------------------- */
-
-/* The elements of x for vector v of LANES columns of m elements each. */
-INLINE V N(spread)(const char *x, const int v, const int m) {
-  typedef INT indices __attribute__((vector_size(BYTES)));
-  const T *by = (const T *)(const void *)x;
-  const int first = v * NUMBERS / m, end = (v * NUMBERS + NUMBERS - 1) / m + 1;
-  V elements = by[first] - (V){0};
-  UNROLL for (int i = first + 1; i < end; i++) {
-    const V next = by[i] - (V){0};
-    indices is_next;
-    UNROLL for (int e = 0; e < NUMBERS; e++) {
-      is_next[e] = -(e >= i * m - v * NUMBERS);
-    }
-    elements = (V)(((indices)next & is_next) |
-                   ((indices)elements & ~is_next));
-  }
-  return elements;
-}
-
-/* Sums of m rows whose columns are adjacent. Element e of LANES columns is in
- * row e % m and belongs to partial sum e / m: m lines hold them all. Zeros fill
- * up the last columns. */
-INLINE void N(sum_adjacent)(T *out, const char *a, const char *x, int64_t k,
-                            const int m) {
-  const int vectors = m * VECTORS;
-  const int64_t left = k % LANES;
-  T block[MOST_ADJACENT * LANES] = {0}, last[LANES] = {0};
-  V sum[MOST_ADJACENT * VECTORS];
-  memcpy(block, a + (k - left) * m * SIZE, (size_t)(left * m * SIZE));
-  memcpy(last, x + (k - left) * SIZE, (size_t)(left * SIZE));
-  UNROLL for (int v = 0; v < vectors; v++) sum[v] = (V){0};
-  for (int64_t i = 0; i < k && !st__stops_at(i);) {
-    const bool is_last = i + LANES > k;
-    const int64_t to = is_last ? i + 1 : st__period_end(i, k - left);
-    if (is_last) {
-      a = (const char *)block;
-      x = (const char *)last;
-    }
-    for (; i < to; i += LANES, x += LANES * SIZE) {
-      UNROLL for (int v = 0; v < vectors; v++, a += BYTES) {
-        sum[v] += *(const V *)(const void *)a * N(spread)(x, v, m);
-      }
-    }
-  }
-  memcpy(block, sum, (size_t)vectors * BYTES);
-  N(halve)(block, LANES, m);
-  memcpy(out, block, (size_t)m * sizeof(T));
-}
-
-#define ADJACENT(m) case m: N(sum_adjacent)(sum, data[1], data[2], k, m); break;
-
-static void N(by_adjacent_columns)(char **data, const int64_t *st, int64_t k,
-                                   int64_t m, const N(scale) *s) {
-  T sum[MOST_ADJACENT];
-  switch (m) {
-    ADJACENT(2) ADJACENT(3) ADJACENT(4) ADJACENT(5) ADJACENT(6) ADJACENT(7)
-    ADJACENT(8)
-    default: return;
-  }
-  if (st__stops()) return;
-  for (int64_t r = 0; r < m; r++) N(store)(data[0] + r * st[3], sum + r, s);
-}
-
-#undef ADJACENT
-#endif
-
 /* n elements of c, `next` bytes apart, of their sums. */
 static void N(store_all)(char *c, int64_t next, N(sums) *sums, int64_t n,
                          const N(scale) *s) {
@@ -429,12 +361,85 @@ static void N(store_all)(char *c, int64_t next, N(sums) *sums, int64_t n,
   }
 }
 
+/* -- Tall columns --------------------------------------------------------- */
+
+/* Adds n numbers of `count` columns of one partial sum, times elements of x. */
+INLINE void N(add_some)(V *sum, const char *a, const columns *o, int64_t n,
+                        const int count) {
+  V s[PARTS];
+  UNROLL for (int p = 0; p < PARTS; p++) s[p] = sum[p];
+  UNROLL for (int c = 0; c < count; c++, a += LANES * o->col) {
+    __builtin_prefetch(a + FETCHED, 0, 3);
+    N(add_column)(s, a, o->x + c * LANES * SIZE, n);
+  }
+  UNROLL for (int p = 0; p < PARTS; p++) sum[p] = s[p];
+}
+
+/* The same of all numbers in a column. */
+INLINE void N(add_tall)(V *sum, const columns *o, const int count) {
+  const int64_t m = o->m * PARTS;
+  const char *a = o->a;
+  int64_t i = 0;
+  for (; i + NUMBERS <= m; i += NUMBERS, sum += PARTS, a += A_BYTES) {
+    N(add_some)(sum, a, o, NUMBERS, count);
+  }
+  if (i < m) N(add_some)(sum, a, o, m - i, count);
+}
+
+static void N(add_eight)(V *s, const columns *o) { N(add_tall)(s, o, 8); }
+
+static void N(add_two)(V *s, const columns *o) { N(add_tall)(s, o, 2); }
+
+static void N(add_one)(V *s, const columns *o) { N(add_tall)(s, o, 1); }
+
+/* Partial sums of all rows, in memory: LANES times as many vectors as a column
+ * has. */
+static void N(sum_tall)(V *sum, int64_t vectors, const columns *all) {
+  memset(sum, 0, (size_t)(LANES * vectors * PARTS * BYTES));
+  for (int64_t i = 0, n; i < all->k && !st__stops(); i += n * LANES) {
+    const int64_t left = all->k - i;
+    n = left >= 8 * LANES ? 8 : left >= 2 * LANES ? 2 : 1;
+    for (int64_t l = 0; l < LANES && l < left; l++) {
+      const columns o = {all->a + (i + l) * all->col,
+                         all->x + (i + l) * SIZE, all->col, all->m, n, 0, 0};
+      V *at = sum + l * vectors * PARTS;
+      (n == 8 ? N(add_eight) : n == 2 ? N(add_two) : N(add_one))(at, &o);
+    }
+  }
+}
+
+static void N(by_tall_columns)(char **data, const int64_t *st, int64_t k,
+                               int64_t m, const st_mv_ctx *w,
+                               const N(scale) *s) {
+  V *sum = (V *)(void *)w->sums;
+  for (int64_t i = 0, n; i < m && !st__stops(); i += n) {
+    n = m - i < w->rows ? m - i : w->rows;
+    const columns o = {data[1] + i * A_SIZE, data[2], st[1], n, k, 0, 0};
+    const int64_t vectors = (n * PARTS + NUMBERS - 1) / NUMBERS;
+    N(sum_tall)(sum, vectors, &o);
+    for (int64_t v = 0; v < vectors; v++) {
+      const int64_t row = v * NUMBERS / PARTS;
+      N(sums) u;
+      UNROLL for (int l = 0; l < LANES; l++) {
+        memcpy(u[l], sum + (l * vectors + v) * PARTS, sizeof *u);
+      }
+      N(add_up)(u, LANES);
+      N(store_all)(data[0] + (i + row) * st[3], st[3], &u,
+                   n - row < NUMBERS / PARTS ? n - row : NUMBERS / PARTS, s);
+    }
+  }
+}
+
+#if PARTS == 1 && ST_VECTOR_BYTES >= 32
+#include "kernel/linalg/mv_adjacent_template.h"
+#endif
+
 static void N(by_columns)(char **data, const int64_t *st, int64_t k,
                           int64_t m, const N(scale) *s) {
   enum { MOST = BLOCK * NUMBERS / PARTS, FEW = MOST / 4 };
-  const int64_t far = k > FETCHED * LANES ? FETCHED * LANES * st[1]
-                                          : BLOCK * A_BYTES;
-  const int64_t ahead = k * st[1] > LARGE ? far : 0;
+  const int64_t far = FETCHED_COLUMNS * LANES;
+  const int64_t next = k > far ? far * st[1] : BLOCK * A_BYTES;
+  const int64_t ahead = k * st[1] > LARGE ? next : 0;
   const bool is_narrow = k > 0 && k <= NARROW;
   N(sums) sums[BLOCK];
   for (int64_t i = 0, n; i < m && (i == 0 || !st__stops()); i += n) {
@@ -449,14 +454,13 @@ static void N(by_columns)(char **data, const int64_t *st, int64_t k,
 }
 
 static ST_LOOP_FN(N(mv), st) {
-  const N(scale) s = N(scale_of)(ctx);
-#if PARTS == 1 && !defined WIDEN && ST_VECTOR_BYTES >= 32
-  if (n1 > 1 && n1 <= MOST_ADJACENT && st[1] == n1 * SIZE && n0 > NARROW) {
-    N(by_adjacent_columns)(data, st, n0, n1, &s);
-    return;
-  }
+  const st_mv_ctx *w = ctx;
+  const N(scale) s = N(scale_of)(w);
+#if PARTS == 1 && ST_VECTOR_BYTES >= 32
+  if (N(by_adjacent)(data, st, n0, n1, &s)) return;
 #endif
-  (st[1] == A_SIZE ? N(by_rows) : N(by_columns))(data, st, n0, n1, &s);
+  if (w->sums && n0 > 0) N(by_tall_columns)(data, st, n0, n1, w, &s);
+  else (st[1] == A_SIZE ? N(by_rows) : N(by_columns))(data, st, n0, n1, &s);
 }
 
 #undef NARROW

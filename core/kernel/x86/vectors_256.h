@@ -15,6 +15,16 @@ typedef __m128i indices_f8;
 #define INDICES_f8(at) ST_LOAD_16(at)
 #define LOOK_UP_f8(table, k) (v_f8)_mm256_i32gather_pd(table, k, 8)
 
+#define PICK_f4(x, k) \
+  (v_f4)_mm256_permutevar8x32_ps((__m256)(x), (__m256i)(k))
+static inline v_f8 PICK_f8(v_f8 x, v_f8 k) {
+  const __m256i i = _mm256_slli_epi64((__m256i)k, 1); /* halves of elements */
+  const __m256i next = _mm256_set1_epi64x((int64_t)1 << 32);
+  const __m256i both = _mm256_or_si256(i, _mm256_slli_epi64(i, 32));
+  return (v_f8)_mm256_permutevar8x32_ps((__m256)x,
+                                        _mm256_or_si256(both, next));
+}
+
 typedef __m256i mask_f4, mask_f8;
 #define MASK_f4(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), \
                                       _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))

@@ -27,6 +27,11 @@ typedef __m512i indices_f8;
   (v_f8)_mm512_permutex2var_pd(_mm512_loadu_pd(table), k,                    \
                                _mm512_loadu_pd((table) + 8))
 
+#define PICK_f4(x, k) \
+  (v_f4)_mm512_permutexvar_ps((__m512i)(k), (__m512)(x))
+#define PICK_f8(x, k) \
+  (v_f8)_mm512_permutexvar_pd((__m512i)(k), (__m512d)(x))
+
 static inline __m512i LOAD_4x16(const char *p, const char *q, const char *r,
                                 const char *s) {
   __m512i x = _mm512_castsi128_si512(ST_LOAD_16(p));

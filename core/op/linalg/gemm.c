@@ -204,22 +204,44 @@ typedef struct vectors {
   int64_t row, col;    /* of a */
   int64_t next[3];     /* of c, a and x, in the batch */
   int64_t c_row, size; /* size: of an element of x */
-  const void *ctx;
+  const st_mv_ctx *ctx;
   st_loop loop;
 } vectors;
+
+/* Rows whose partial sums a thread keeps in memory, of a large matrix with
+ * adjacent elements in columns; else 0. Blocks of rows that fill vectors are as
+ * fast without them up to EXACT bytes: on an AMD EPYC (Zen 4), float32,
+ * 1000x3000 takes .91 times as long with them, 1024x3000 1.01 times, and
+ * 2000x3000 .55 times. */
+static int64_t rows_of_sums(const vectors *p, int64_t most) {
+  enum { ROWS = 8192, LEAST = 96, COLS = 256, RAGGED = 1 << 20,
+         EXACT = 1 << 24 };
+  const int64_t bytes = p->rows % 64 == 0 ? EXACT : RAGGED;
+  if (p->col <= p->row || p->rows < LEAST || p->cols < COLS ||
+      p->cols * p->col < bytes) {
+    return 0;
+  }
+  const int64_t rows = most < p->rows ? most : p->rows;
+  return rows < ROWS ? (rows + 15) / 16 * 16 : ROWS;
+}
 
 /* Rows of all matrices of the batch, counted on. */
 static void run_vectors(void *ctx, int64_t begin, int64_t end) {
   const vectors *p = ctx;
   const int64_t s[6] = {0, p->col, p->size, p->c_row, p->row, 0};
+  st_mv_ctx w = *p->ctx;
+  w.rows = rows_of_sums(p, end - begin);
+  const size_t bytes = (size_t)w.rows * ST_MV_SUMS;
+  w.sums = w.rows > 0 ? st__alloc(ST_MEM_SCRATCH, bytes) : NULL;
   for (int64_t n; begin < end && !st__stops(); begin += n) {
     const int64_t i = begin / p->rows, row = begin % p->rows;
     n = p->rows - row < end - begin ? p->rows - row : end - begin;
     char *data[3] = {p->c + i * p->next[0] + row * p->c_row,
                      p->a + i * p->next[1] + row * p->row,
                      p->x + i * p->next[2]};
-    p->loop(data, s, p->cols, n, p->ctx);
+    p->loop(data, s, p->cols, n, &w);
   }
+  st__free(ST_MEM_SCRATCH, w.sums, bytes);
 }
 
 /* Some rows at a time are as fast as one of a matrix in columns; of one in
@@ -236,7 +258,7 @@ static st_status run_all_vectors(vectors *v, int64_t batch) {
 /* c has one column. */
 static st_status run_mv(const st_product *p) {
   const int64_t size = (int64_t)st__itemsize(p->dtype);
-  const st_mv_ctx ctx = {p->alpha, p->beta};
+  const st_mv_ctx ctx = {p->alpha, p->beta, NULL, 0};
   vectors v = {p->c.data, p->a.data, p->b.data, p->a.rows, p->a.cols,
                p->a.row * size, p->a.col * size,
                {p->c.batch * size, p->a.batch * size, p->b.batch * size},
@@ -385,7 +407,7 @@ static bool is_half_vector(const st_tensor *a, const st_tensor *c) {
 static st_status multiply_half_vector(const st_tensor *a, const st_tensor *b,
                                       st_tensor *c, const st_product *by) {
   const bool is_column = st__matrix_of(c).cols == 1;
-  const st_mv_ctx ctx = {by->alpha, by->beta};
+  const st_mv_ctx ctx = {by->alpha, by->beta, NULL, 0};
   st_tensor *m = NULL, *x = NULL, *z = NULL;
   st_loop loop;
   st_status status;
