@@ -279,8 +279,10 @@ function overlapping.case(name)
   case.make = maker(case)
   if not fit(case) then return nil end
   local _, _, written, read = case.make(false)
-  for i = 2, #written do
-    if overlap.between(written[1], written[i]) then return nil end
+  for i = 1, #written do
+    for k = i + 1, #written do
+      if overlap.between(written[i], written[k]) then return nil end
+    end
   end
   return overlap.shared(written, read) and case or nil
 end

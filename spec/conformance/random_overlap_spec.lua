@@ -8,7 +8,7 @@ local overlap = require "spec.conformance.overlap"
 
 -- For each operator: all in `./dev test all`, a sample of them otherwise.
 local WHOLE = os.getenv "STRIDED_WHOLE" ~= nil
-local CASES = WHOLE and 60 or os.getenv "STRIDED_SANITIZED" and 2 or 6
+local CASES = WHOLE and 120 or os.getenv "STRIDED_SANITIZED" and 2 or 6
 
 describe("An input that shares memory with an output", function()
   local before

@@ -39,7 +39,8 @@ local function walks()
   local commands, paths = {}, {}
   for i, run in ipairs(RUNS) do
     paths[i] = os.tmpname()
-    commands[i] = ("env -u LD_PRELOAD %s %s '%s' %s >%s 2>&1 &%s"):format(
+    commands[i] = ("env -u LD_PRELOAD -u STRIDED_ISA %s %s "
+      .. "'%s' %s >%s 2>&1 &%s"):format(
       run.env:format(preloaded), build.lua, walk, run.args, paths[i],
       i % 2 == 0 and " wait" or "")
   end

@@ -29,7 +29,7 @@ typedef struct row {
   st_tensor *own[ST_OPTIM_LISTS];      /* a copy in the parameter's order */
 } row;
 
-typedef struct extent { const char *begin, *end; bool is_written; } extent;
+typedef struct extent { const char *begin, *end; } extent;
 
 typedef struct job {
   const st_optim_call *call;
@@ -167,39 +167,6 @@ static st_status check_lists(job *j) {
   return ST_OK;
 }
 
-static int by_begin(const void *a, const void *b) {
-  const extent *x = a, *y = b;
-  return x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-/* Rows must have memory of their own, except gradients among each other. */
-static st_status check_extents(const job *j, extent *e) {
-  size_t n = 0;
-  for (uint32_t k = 0; k < j->n; k++) {
-    const row *r = &j->rows[k];
-    for (int i = 0; i < j->call->nlists && r->n > 0; i++) {
-      const bool is_written = i + 1 < j->call->nlists || j->call->scale != 0;
-      e[n++] = (extent){r->data[i], r->data[i] +
-                        r->n * (int64_t)st__itemsize((st_dtype)r->dtype[i]),
-                        is_written};
-    }
-  }
-  qsort(e, n, sizeof *e, by_begin);
-  const char *end = NULL, *written = NULL;
-  for (size_t i = 0; i < n; i++) {
-    const char *before = e[i].is_written ? end : written;
-    if (before && e[i].begin < before) {
-      return st__fail(ST_OVERLAP, "two of the tensors share memory, and one of "
-                      "them is written");
-    }
-    if (!end || e[i].end > end) end = e[i].end;
-    if (e[i].is_written && (!written || e[i].end > written)) {
-      written = e[i].end;
-    }
-  }
-  return ST_OK;
-}
-
 /* -- Preparation ---------------------------------------------------------- */
 
 static bool has_order_of(const st_tensor *t, const st_tensor *p) {
@@ -208,21 +175,33 @@ static bool has_order_of(const st_tensor *t, const st_tensor *p) {
                            (size_t)p->ndim * sizeof *p->strides) == 0);
 }
 
+/* The parameter of a row, whose order is that of the others. */
+static const st_tensor *parameter_of(const job *j, uint32_t k) {
+  const st_tensor *own = j->rows[k].own[0];
+  return own ? own : j->call->list[0].p[k];
+}
+
+/* Tensor i of a row becomes a copy in the order of the parameter. */
+static st_status copy_tensor(const job *j, int i, uint32_t k) {
+  row *r = &j->rows[k];
+  const st_tensor *t = j->call->list[i].p[k], *p = parameter_of(j, k);
+  const st_options options = {t->dtype, t->device};
+  if (r->own[i]) return ST_OK;
+  ST_TRY(st__new_empty_like(p, options, ST_FORMAT_PRESERVE, &r->own[i]));
+  r->data[i] = st__data(r->own[i]);
+  return st__copy_unchecked(r->own[i], t);
+}
+
 /* Tensor i of a row, in the order of the parameter: itself or a copy. */
-static st_status order_tensor(const job *j, row *r, int i, uint32_t k) {
+static st_status order_tensor(const job *j, int i, uint32_t k) {
+  row *r = &j->rows[k];
   const st_tensor *t = j->call->list[i].p[k];
-  const st_tensor *p = r->own[0] ? r->own[0] : j->call->list[0].p[k];
   const bool is_gradient = i + 1 == j->call->nlists;
   r->dtype[i] = (uint8_t)t->dtype;
   if (!is_gradient || j->call->scale != 0) {
     ST_TRY(st__check_internal_overlap(t));
   }
-  if (!has_order_of(t, p)) {
-    const st_options options = {t->dtype, t->device};
-    ST_TRY(st__new_empty_like(p, options, ST_FORMAT_PRESERVE, &r->own[i]));
-    ST_TRY(st__copy_unchecked(r->own[i], t));
-    t = r->own[i];
-  }
+  if (!has_order_of(t, parameter_of(j, k))) return copy_tensor(j, i, k);
   r->data[i] = st__data(t);
   return ST_OK;
 }
@@ -237,7 +216,7 @@ static st_status prepare(job *j) {
       ST_TRY(st__optim_number(c->steps.p[k], "state_steps", &step));
       c->numbers_of(c, step, r->numbers);
     }
-    for (int i = 0; i < c->nlists; i++) ST_TRY(order_tensor(j, r, i, k));
+    for (int i = 0; i < c->nlists; i++) ST_TRY(order_tensor(j, i, k));
     r->begin = j->total;
     r->n = c->list[0].p[k]->numel;
     j->total += r->n;
@@ -245,11 +224,78 @@ static st_status prepare(job *j) {
   return ST_OK;
 }
 
+/* -- Shared memory --------------------------------------------------------- */
+
+static int by_begin(const void *a, const void *b) {
+  const extent *x = a, *y = b;
+  return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static extent extent_of(const row *r, int i) {
+  const int64_t size = (int64_t)st__itemsize((st_dtype)r->dtype[i]);
+  return (extent){r->data[i], r->data[i] + r->n * size};
+}
+
+/* The lists that are written; the gradients, if they are unscaled. */
+static int written_lists(const st_optim_call *c) {
+  return c->nlists - (c->scale == 0);
+}
+
+/* The memory of what is written, in order: no two rows share any. */
+static st_status find_written(const job *j, extent *e, size_t *n) {
+  for (uint32_t k = 0; k < j->n; k++) {
+    for (int i = 0; i < written_lists(j->call) && j->rows[k].n > 0; i++) {
+      e[(*n)++] = extent_of(&j->rows[k], i);
+    }
+  }
+  qsort(e, *n, sizeof *e, by_begin);
+  for (size_t i = 1; i < *n; i++) {
+    if (e[i].begin >= e[i - 1].end) continue;
+    return st__fail(ST_OVERLAP, "two of the tensors share memory, and both are "
+                    "written");
+  }
+  return ST_OK;
+}
+
+static bool is_written(const extent *e, size_t n, extent x) {
+  size_t low = 0, high = n; /* before low, none reaches x */
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (e[middle].end <= x.begin) low = middle + 1;
+    else high = middle;
+  }
+  return low < n && e[low].begin < x.end;
+}
+
+/* Gradients that are only read are read as they were before the step. */
+static st_status copy_gradients(const job *j, const extent *e, size_t n) {
+  for (int i = written_lists(j->call); i < j->call->nlists; i++) {
+    for (uint32_t k = 0; k < j->n; k++) {
+      const row *r = &j->rows[k];
+      if (r->n == 0 || !is_written(e, n, extent_of(r, i))) continue;
+      ST_TRY(copy_tensor(j, i, k));
+    }
+  }
+  return ST_OK;
+}
+
+static st_status separate(const job *j) {
+  const size_t bytes = j->n * (size_t)j->call->nlists * sizeof(extent);
+  extent *e = st__alloc(ST_MEM_SCRATCH, bytes);
+  size_t n = 0;
+  if (!e) return ST_NO_MEMORY;
+  st_status status = find_written(j, e, &n);
+  if (status == ST_OK) status = copy_gradients(j, e, n);
+  st__free(ST_MEM_SCRATCH, e, bytes);
+  return status;
+}
+
+/* -- The step -------------------------------------------------------------- */
+
 static st_status copy_back(const job *j) {
   const st_optim_call *c = j->call;
-  const int written = c->nlists - (c->scale == 0);
   for (uint32_t k = 0; k < j->n; k++) {
-    for (int i = 0; i < written; i++) {
+    for (int i = 0; i < written_lists(c); i++) {
       const st_tensor *own = j->rows[k].own[i];
       if (own) ST_TRY(st__copy_unchecked(c->list[i].p[k], own));
     }
@@ -258,16 +304,11 @@ static st_status copy_back(const job *j) {
 }
 
 static st_status run_job(job *j) {
-  const size_t bytes = j->n * (size_t)j->call->nlists * sizeof(extent);
-  ST_TRY(prepare(j));
-  extent *e = st__alloc(ST_MEM_SCRATCH, bytes);
-  if (!e) return ST_NO_MEMORY;
-  st_status status = check_extents(j, e);
-  st__free(ST_MEM_SCRATCH, e, bytes);
-  if (status != ST_OK) return status;
   const int64_t grain = st__kernel_grain(j->call->kernel);
-  status = st__parallel_try(0, j->total, grain, run_range, j);
-  return status == ST_OK ? copy_back(j) : status;
+  ST_TRY(prepare(j));
+  ST_TRY(separate(j));
+  ST_TRY(st__parallel_try(0, j->total, grain, run_range, j));
+  return copy_back(j);
 }
 
 /* -- Exported ------------------------------------------------------------- */
