@@ -13,11 +13,6 @@ static inline void st__map_numbers(st_kernel_id id, double *x, int64_t n) {
   st__kernel(id, ST_FLOAT64)(data, strides, n, 1, NULL);
 }
 
-static inline double st__map_number(st_kernel_id id, double x) {
-  st__map_numbers(id, &x, 1);
-  return x;
-}
-
 /* A function of two numbers: ST_K_pow, ST_K_hypot. */
 static inline double st__map_two(st_kernel_id id, double x, double y) {
   const int64_t strides[6] = {sizeof x, sizeof x, sizeof y, 0, 0, 0};

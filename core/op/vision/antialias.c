@@ -38,9 +38,15 @@ static double cubic(double x) {
   return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
 }
 
-static double sinc(double x) {
-  const double y = 3.14159265358979323846 * x;
-  return x == 0 ? 1 : st__map_number(ST_K_sin, y) / y;
+/* sinc(x) sinc(x / 3) */
+static double lanczos(double x) {
+  const double pi = 3.14159265358979323846;
+  const double y[] = {pi * x, pi * (x / 3)};
+  double sines[] = {y[0], y[1]};
+  if (x == 0) return 1;
+  if (x >= 3) return 0;
+  st__map_numbers(ST_K_sin, sines, 2);
+  return sines[0] / y[0] * (sines[1] / y[1]);
 }
 
 /* The weight without antialiasing: cubic convolution with a = -0.75. */
@@ -56,7 +62,7 @@ static double plain_filtered(filter f, double x) {
 static double filtered(filter f, double x) {
   x = fabs(x);
   if (f == CUBIC) return cubic(x);
-  if (f == LANCZOS) return x < 3 ? sinc(x) * sinc(x / 3) : 0;
+  if (f == LANCZOS) return lanczos(x);
   return x < 1 ? 1 - x : 0;
 }
 
