@@ -11,7 +11,8 @@ local setmetatable = setmetatable
 local WORKERS = assert(package.searchpath("bench.engines", package.path))
                 :match "^(.*)/[^/]*$" .. "/workers/"
 local IN_LUA = {strided = true, eager = true, kernels = true}
-local IN_NUMPY = {numpy = true, numexpr = true, scipy = true}
+local IN_NUMPY = {numpy = true, numexpr = true, scipy = true, ducc0 = true,
+                  pyfftw = true}
 
 local BLAS_THREADS = "env OPENBLAS_NUM_THREADS=%d MKL_NUM_THREADS=%d "
 

@@ -1,6 +1,6 @@
 --- Helpers of benchmarks: shell commands, the folder of the build, and a Python
--- with PyTorch, NumPy and, if they can be installed, numexpr, SciPy and
--- pandas.
+-- with PyTorch, NumPy and, if they can be installed, numexpr, SciPy, pandas,
+-- ducc0 and pyFFTW.
 --
 -- The Python is in a virtual environment outside of the source tree, which is
 -- created if it does not exist. An environment variable:
@@ -86,8 +86,8 @@ local function want(venv, module)
   run(pip(venv) .. " --retries 0 --timeout 15 " .. module .. " >&2")
 end
 
---- A Python that has PyTorch and NumPy, and numexpr, SciPy and pandas if the
--- set `wanted` has them and pip can install them; nil and the reason.
+--- A Python that has PyTorch and NumPy, and what else the set `wanted` has if
+-- pip can install it; nil and the reason.
 function peers.python(wanted)
   local venv = getenv "STRIDED_BENCH_VENV"
   if venv == "" then return nil, "STRIDED_BENCH_VENV is empty" end
@@ -108,7 +108,7 @@ function peers.python(wanted)
     if not install_torch(venv) then return nil, "pip could not install it" end
     if not run(has_torch) then return nil, "it cannot be imported" end
   end
-  for _, module in ipairs {"numexpr", "scipy", "pandas"} do
+  for _, module in ipairs {"numexpr", "scipy", "pandas", "ducc0", "pyfftw"} do
     if wanted and wanted[module] then want(venv, module) end
   end
   return python

@@ -61,7 +61,8 @@ local FURTHER = " %9s %7s"
 local NAMES = {eager = {"eager", "/eager"},
                kernels = {"kernels", "/kernel"}, torch = {"PyTorch", "/PyTch"},
                compile = {"compiled", "/compld"}, numpy = {"NumPy", "/NumPy"},
-               numexpr = {"numexpr", "/numexp"}, scipy = {"SciPy", "/SciPy"}}
+               numexpr = {"numexpr", "/numexp"}, scipy = {"SciPy", "/SciPy"},
+               ducc0 = {"ducc0", "/ducc0"}, pyfftw = {"pyFFTW", "/pyFFT"}}
 
 --- Microseconds, three digits.
 local function us(ns)
@@ -120,11 +121,11 @@ local function changes(figures, before)
   return ("  %8s  %5s"):format(shown(change "strided"), shown(drift))
 end
 
---- The time of the fastest of PyTorch, NumPy and SciPy, where time(engine) is
--- that of an engine or nil; nil if there is none.
+--- The time of the fastest library, where time(engine) is that of an engine or
+-- nil; nil if there is none.
 function report.best_of(time)
   local best
-  for _, engine in ipairs {"torch", "numpy", "scipy"} do
+  for _, engine in ipairs {"torch", "numpy", "scipy", "ducc0", "pyfftw"} do
     local ns = time(engine)
     if ns and (not best or ns < best) then best = ns end
   end

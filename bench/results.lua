@@ -1,5 +1,6 @@
 --- Files of measurements, as `--json` writes them, by family: the time relative
--- to the fastest of PyTorch, NumPy and, where it is measured, SciPy.
+-- to the fastest of PyTorch, NumPy and, where they are measured, SciPy, ducc0
+-- and pyFFTW.
 
 local report = require "bench.report"
 
@@ -22,7 +23,7 @@ local function summed(ratios)
 end
 
 --- The cases of files, each a list of lines, in order: {family =, name =,
--- size =, threads =, strided =, torch =, numpy =, scipy =} in ns; and the
+-- size =, threads =, strided =, torch =, numpy =, ..} in ns; and the
 -- lines' descriptions of machine and engines.
 function results.cases(files)
   local cases, by_key, abouts = {}, {}, {}

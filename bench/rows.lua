@@ -7,7 +7,7 @@ local rows = {}
 -- -- Expressions -------------------------------------------------------------
 
 local ENGINES = {"strided", "eager", "kernels", "torch", "compile", "numpy",
-                 "numexpr", "scipy"}
+                 "numexpr", "scipy", "ducc0", "pyfftw"}
 
 -- what rows are about, unless their family says otherwise
 local USUAL = {"strided", "torch", "numpy"}
@@ -18,6 +18,8 @@ local DIALECTS = {
   torch = {module = "torch", out = "%1, out=%2)", dot = true},
   numpy = {module = "np", out = "%1, out=%2)", dot = true},
   scipy = {module = "scipy", out = "%1, out=%2)", dot = true},
+  ducc0 = {module = "ducc0", out = "%1, out=%2)", dot = true},
+  pyfftw = {module = "pyfftw", out = "%1, out=%2)", dot = true},
 }
 DIALECTS.eager, DIALECTS.kernels = DIALECTS.strided, DIALECTS.strided
 DIALECTS.compile, DIALECTS.numexpr = DIALECTS.torch, DIALECTS.numpy

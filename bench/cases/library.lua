@@ -42,7 +42,8 @@ return {
 
   -- Fourier transforms: small and large ones, with large prime factors, many
   -- lines, planes and boxes, strided lines, overlapping segments.
-  {family = "fft", engines = {"strided", "torch", "numpy", "scipy"},
+  {family = "fft", engines = {"strided", "torch", "numpy", "scipy", "ducc0",
+                              "pyfftw"},
     {"fft, complex64", "a: c64 N", "@.fft.fft(a)", at = TRANSFORMS},
     {"fft, complex128", "a: c128 N", "@.fft.fft(a)", at = TRANSFORMS},
     {"ifft, complex64", "a: c64 N", "@.fft.ifft(a)", at = {1000, 65536}},
@@ -76,6 +77,14 @@ return {
     {"irfft2, complex64", "a: c64 512x257", "@.fft.irfft2(a)"},
     {"fftn, complex64", "a: c64 64x64x64", "@.fft.fftn(a)"},
     {"rfftn, float32", "a: f32 64x64x64", "@.fft.rfftn(a)"},
+    {"dct 2, float64", "a: f64 N", "@.fft.dct(a, 2)", false, false,
+     "@.fft.dct(a, 2)", at = {64, 1000, 1024, 65536}},
+    {"dct 3, float32", "a: f32 N", "@.fft.dct(a, 3)", false, false,
+     "@.fft.dct(a, 3)", at = {1000, 65536}},
+    {"dct 4, float64", "a: f64 N", "@.fft.dct(a, 4)", false, false,
+     "@.fft.dct(a, 4)", at = {1000, 1024}},
+    {"dct 2 of lines, float32", "a: f32 512x512", "@.fft.dct(a, 2)", false,
+     false, "@.fft.dct(a, 2)"},
     {"stft, float32", "a: f32 65536; b: f32 400",
      "@.stft(a, b:numel(), {hop_length = 160, window = b, " ..
      "return_complex = true})",

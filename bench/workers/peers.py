@@ -1,6 +1,6 @@
 """The side of PyTorch or of NumPy: what strided.lua does, word for word.
 
-    peers.py torch|compile|numpy|numexpr|scipy
+    peers.py torch|compile|numpy|numexpr|scipy|ducc0|pyfftw
 
 `compile` and `numexpr` are these with what fused.py has compiled.
 """
@@ -16,6 +16,7 @@ import timeit
 import numpy as np
 
 import fused
+import transforms
 
 ENGINE = sys.argv[1]
 SAMPLE_NS, LONG_NS = 20000, 5e7
@@ -28,6 +29,7 @@ WARM = 0.15  # part of the time that is for warming up
 scipy = importlib.import_module("scipy") if ENGINE == "scipy" else None
 if scipy:
     importlib.import_module("scipy.fft")
+workers = contextlib.ExitStack()  # the number of threads of scipy.fft
 IS_TORCH = ENGINE in ("torch", "compile")
 torch = importlib.import_module("torch") if IS_TORCH else None
 networks = importlib.import_module("networks") if IS_TORCH else None
@@ -154,6 +156,8 @@ VALUES = {"np": np, "torch": torch, "scipy": scipy,
           "F": torch and torch.nn.functional,
           "rng": np.random.default_rng(0), "networks": networks,
           "start": start,
+          "ducc0": transforms.ducc0() if ENGINE == "ducc0" else None,
+          "pyfftw": transforms.pyfftw() if ENGINE == "pyfftw" else None,
           "philox": np.random.Generator(np.random.Philox(0)),
           "resident": resident, "growth": growth}
 
@@ -200,6 +204,10 @@ def mode():
 def threads(n):
     if torch:
         torch.set_num_threads(int(n))
+    if scipy:
+        workers.close()
+        workers.enter_context(scipy.fft.set_workers(int(n)))
+    transforms.set_threads(int(n))
     fused.set_num_threads(int(n))
     return ""
 
@@ -255,7 +263,8 @@ def measure_in_mode(ms, least):
 COMMANDS = {"threads": threads, "case": case, "time": measure_in_mode}
 NAMES = {"torch": ("PyTorch", "torch"), "compile": ("torch.compile", "torch"),
          "numpy": ("NumPy", "numpy"), "numexpr": ("numexpr", "numexpr"),
-         "scipy": ("SciPy", "scipy")}
+         "scipy": ("SciPy", "scipy"), "ducc0": ("ducc0", "ducc0"),
+         "pyfftw": ("pyFFTW", "pyfftw")}
 
 
 def begin():

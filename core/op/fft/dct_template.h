@@ -28,10 +28,11 @@ static void NAME(extend)(const dct *d, const T *x, T *to) {
 
 /* Numbers with even indices, then those with odd ones in reverse. */
 static void NAME(part)(const dct *d, const T *x, T *to) {
-  for (int64_t i = 0; i < d->n; i++, x += d->in_step) {
-    if (i % 2 == 0) to[i / 2] = *x;
-    else to[d->n - 1 - i / 2] = d->is_sine ? -*x : *x;
-  }
+  const int64_t step = 2 * d->in_step, odd = d->n / 2, even = d->n - odd;
+  const T sign = d->is_sine ? -1 : 1;
+  for (int64_t i = 0; i < even; i++) to[i] = x[i * step];
+  x += d->in_step;
+  for (int64_t i = 0; i < odd; i++) to[d->n - 1 - i] = sign * x[i * step];
 }
 
 static void NAME(pair)(const dct *d, const T *x, T *to) {
@@ -111,10 +112,11 @@ static void NAME(unpair)(const dct *d, const T *from, T *y) {
 }
 
 static void NAME(unpart)(const dct *d, const T *from, T *y) {
-  for (int64_t i = 0; i < d->n; i++, y += d->out_step) {
-    const T odd = from[d->n - 1 - i / 2];
-    *y = i % 2 == 0 ? from[i / 2] : d->is_sine ? -odd : odd;
-  }
+  const int64_t step = 2 * d->out_step, odd = d->n / 2, even = d->n - odd;
+  const T sign = d->is_sine ? -1 : 1;
+  for (int64_t i = 0; i < even; i++) y[i * step] = from[i];
+  y += d->out_step;
+  for (int64_t i = 0; i < odd; i++) y[i * step] = sign * from[d->n - 1 - i];
 }
 
 static void NAME(unturn)(const dct *d, const T *from, T *y) {
