@@ -309,7 +309,7 @@ static void N(block)(char **data, const int64_t *st, int64_t n0, int64_t m,
   const int64_t k = o->k, wide = WIDTH / SIZE;
   const bool is_near = k * st[5] <= NEAR && k * st[5] > -NEAR;
   const bool in_place =
-    !packed && st[2] == SIZE && (m < PACKED || (m < 5 * PACKED && is_near));
+    !packed && st[2] == SIZE && (m < PACKED || (m < PACKED_NEAR && is_near));
   const int64_t most = in_place && m <= ROWS ? LONG : DEPTH / k * wide;
   const char *add = o->add;
   int64_t left = ST_PERIOD;
