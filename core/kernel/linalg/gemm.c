@@ -33,7 +33,7 @@
 
 enum { WIDTH = 2 * BYTES, DEPTH = ST_GEMM_DEPTH };
 /* Rows of a below which b is read in place: of any b, and of one whose rows end
- * within NEAR bytes. On an AMD EPYC (Zen 4), products so read take .88 to .97 of
+ * within NEAR bytes. On an AMD EPYC (Zen 4) such products take .88 to .97 of
  * the time that they take with panels: float32 30x128x128 .89, 65x65x65 .96,
  * 128x128x128 .96; of 200 rows and more it is the same. */
 enum { PACKED = 24, PACKED_NEAR = 240, NEAR = 1 << 17 };
