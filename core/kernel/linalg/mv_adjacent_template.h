@@ -56,7 +56,7 @@ INLINE void N(sum_adjacent)(T *out, const char *a, const char *x, int64_t k,
 #define ADJACENT(m) case m: N(sum_adjacent)(sum, data[1], data[2], k, m); break;
 
 static void N(by_fewest_rows)(char **data, const int64_t *st, int64_t k,
-                                   int64_t m, const N(scale) *s) {
+                              int64_t m, const N(scale) *s) {
   T sum[MOST_ADJACENT];
   switch (m) {
     ADJACENT(2) ADJACENT(3) ADJACENT(4) ADJACENT(5) ADJACENT(6) ADJACENT(7)
@@ -81,17 +81,14 @@ typedef struct N(places) {
 } N(places);
 
 static void N(find_places)(N(places) *to, int64_t m) {
-  int64_t column = 0, row = 0;
-  for (int64_t v = 0; v < m * VECTORS; v++) {
-    INT which[NUMBERS];
-    to->first[v] = column;
-    for (int e = 0; e < NUMBERS; e++) {
-      which[e] = (INT)(column - to->first[v]);
-      if (++row < m) continue;
-      row = 0;
-      column++;
-    }
-    memcpy(to->which + v, which, sizeof which);
+  INT *const which = (INT *)(void *)to->which;
+  int64_t column = 0, row = 0, first = 0;
+  for (int64_t i = 0; i < m * LANES; i++) {
+    if (i % NUMBERS == 0) first = to->first[i / NUMBERS] = column;
+    which[i] = (INT)(column - first);
+    if (++row < m) continue;
+    row = 0;
+    column++;
   }
 }
 
@@ -145,7 +142,7 @@ static void N(by_few_rows)(char **data, const int64_t *st, int64_t k, int64_t m,
   if (st__stops()) return;
   N(add_last)(sum, a, x, &at, k - i, m);
   memcpy(part, sum, (size_t)(m * LINE));
-  N(halve)(part, LANES, m);
+  N(halve_lanes)(part, m);
   for (int64_t r = 0; r < m; r++) N(store)(data[0] + r * st[3], part + r, s);
 }
 

@@ -31,6 +31,10 @@ INLINE void N(halve)(T *x, int64_t lanes, int64_t n) {
   }
 }
 
+/* The same where it happens once for many numbers. */
+__attribute__((noinline))
+static void N(halve_lanes)(T *x, int64_t n) { N(halve)(x, LANES, n); }
+
 /* c = alpha sum + beta c */
 typedef struct N(scale) {
   T alpha[2], beta[2];
@@ -339,6 +343,7 @@ static void N(sum_narrow)(N(sums) *sums, const columns *o) {
 }
 
 /* n elements of c, `next` bytes apart, of their sums. */
+__attribute__((noinline))
 static void N(store_all)(char *c, int64_t next, N(sums) *sums, int64_t n,
                          const N(scale) *s) {
 #if PARTS == 1
@@ -383,7 +388,10 @@ INLINE void N(add_tall)(V *sum, const columns *o, const int count) {
   for (; i + NUMBERS <= m; i += NUMBERS, sum += PARTS, a += A_BYTES) {
     N(add_some)(sum, a, o, NUMBERS, count);
   }
-  if (i < m) N(add_some)(sum, a, o, m - i, count);
+  columns one = *o;
+  for (int c = 0; c < count && i < m; c++, one.x += LANES * SIZE) {
+    N(add_some)(sum, a + c * LANES * o->col, &one, m - i, 1);
+  }
 }
 
 static void N(add_eight)(V *s, const columns *o) { N(add_tall)(s, o, 8); }
@@ -408,6 +416,21 @@ static void N(sum_tall)(V *sum, int64_t vectors, const columns *all) {
   }
 }
 
+/* The sums of n rows, stored in c, `next` bytes apart. */
+static void N(store_tall)(char *c, int64_t next, const V *sum, int64_t vectors,
+                          int64_t n, const N(scale) *s) {
+  for (int64_t left = n; left > 0; left -= NUMBERS / PARTS, sum += PARTS) {
+    T x[LANES][PARTS * NUMBERS];
+    for (int l = 0; l < LANES; l++) {
+      memcpy(x[l], sum + l * vectors * PARTS, sizeof *x);
+    }
+    N(halve_lanes)(*x, PARTS * NUMBERS);
+    N(store_all)(c, next, (N(sums) *)(void *)x,
+                 left < NUMBERS / PARTS ? left : NUMBERS / PARTS, s);
+    c += NUMBERS / PARTS * next;
+  }
+}
+
 static void N(by_tall_columns)(char **data, const int64_t *st, int64_t k,
                                int64_t m, const st_mv_ctx *w,
                                const N(scale) *s) {
@@ -417,16 +440,7 @@ static void N(by_tall_columns)(char **data, const int64_t *st, int64_t k,
     const columns o = {data[1] + i * A_SIZE, data[2], st[1], n, k, 0, 0};
     const int64_t vectors = (n * PARTS + NUMBERS - 1) / NUMBERS;
     N(sum_tall)(sum, vectors, &o);
-    for (int64_t v = 0; v < vectors; v++) {
-      const int64_t row = v * NUMBERS / PARTS;
-      N(sums) u;
-      UNROLL for (int l = 0; l < LANES; l++) {
-        memcpy(u[l], sum + (l * vectors + v) * PARTS, sizeof *u);
-      }
-      N(add_up)(u, LANES);
-      N(store_all)(data[0] + (i + row) * st[3], st[3], &u,
-                   n - row < NUMBERS / PARTS ? n - row : NUMBERS / PARTS, s);
-    }
+    N(store_tall)(data[0] + i * st[3], st[3], sum, vectors, n, s);
   }
 }
 

@@ -44,7 +44,7 @@ static double lanczos(double x) {
   const double y[] = {pi * x, pi * (x / 3)};
   double sines[] = {y[0], y[1]};
   if (x == 0) return 1;
-  if (x >= 3) return 0;
+  if (!(x < 3)) return 0;
   st__map_numbers(ST_K_sin, sines, 2);
   return sines[0] / y[0] * (sines[1] / y[1]);
 }
