@@ -435,11 +435,12 @@ static void N(by_tall_columns)(char **data, const int64_t *st, int64_t k,
                                int64_t m, const st_mv_ctx *w,
                                const N(scale) *s) {
   V *sum = (V *)(void *)w->sums;
-  for (int64_t i = 0, n; i < m && !st__stops(); i += n) {
+  for (int64_t i = 0, n; i < m; i += n) {
     n = m - i < w->rows ? m - i : w->rows;
     const columns o = {data[1] + i * A_SIZE, data[2], st[1], n, k, 0, 0};
     const int64_t vectors = (n * PARTS + NUMBERS - 1) / NUMBERS;
     N(sum_tall)(sum, vectors, &o);
+    if (st__stops()) return;
     N(store_tall)(data[0] + i * st[3], st[3], sum, vectors, n, s);
   }
 }
