@@ -20,10 +20,13 @@
 /* Bytes of partial sums of a row: 64, of complex numbers twice as many. */
 #define ST_MV_SUMS 128
 
+/* sums: scratch of the caller for the partial sums of `rows` rows, a multiple
+ * of 16, or NULL; only if elements of columns are adjacent. The result is the
+ * same without it. */
 typedef struct st_mv_ctx {
   st_scalar alpha, beta;
-  char *sums;   /* scratch for those of some rows of a matrix with adjacent */
-  int64_t rows; /* elements in columns, a multiple of 16; or NULL */
+  char *sums;
+  int64_t rows;
 } st_mv_ctx;
 
 #endif

@@ -72,9 +72,9 @@ static void N(by_fewest_rows)(char **data, const int64_t *st, int64_t k,
 
 /* -- Few rows ------------------------------------------------------------- */
 
-/* Where the numbers of the vectors in LANES columns of m rows, which are m
- * lines, find their elements of x: from the first one's on, at these
- * indices. */
+/* The element of x that each number of LANES columns of m rows is multiplied
+ * by. These numbers are m lines. Of vector v the elements are x[first[v] + i],
+ * for each index i in which[v]. */
 typedef struct N(places) {
   V which[MOST_FEW * VECTORS];
   int64_t first[MOST_FEW * VECTORS];

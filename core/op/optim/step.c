@@ -236,7 +236,8 @@ static extent extent_of(const row *r, int i) {
   return (extent){r->data[i], r->data[i] + r->n * size};
 }
 
-/* The lists that are written; the gradients, if they are unscaled. */
+/* How many lists are written, from the first one on: the gradients, which are
+ * the last, only if they are unscaled. */
 static int written_lists(const st_optim_call *c) {
   return c->nlists - (c->scale == 0);
 }
@@ -267,7 +268,7 @@ static bool is_written(const extent *e, size_t n, extent x) {
   return low < n && e[low].begin < x.end;
 }
 
-/* Gradients that are only read are read as they were before the step. */
+/* Gradients that are only read become copies if a step would write to them. */
 static st_status copy_gradients(const job *j, const extent *e, size_t n) {
   for (int i = written_lists(j->call); i < j->call->nlists; i++) {
     for (uint32_t k = 0; k < j->n; k++) {
@@ -279,6 +280,8 @@ static st_status copy_gradients(const job *j, const extent *e, size_t n) {
   return ST_OK;
 }
 
+/* Refuses rows that are written and share memory; copies gradients that share
+ * it with these. */
 static st_status separate(const job *j) {
   const size_t bytes = j->n * (size_t)j->call->nlists * sizeof(extent);
   extent *e = st__alloc(ST_MEM_SCRATCH, bytes);
